@@ -1,7 +1,7 @@
 // Where the data of a run comes from and where it goes: .npy files, or the generated array.
 //
-// Every process reads and writes its own tiles. One that does not see a file is served by process 0,
-// which has to.
+// Every process reads and writes its own tiles. Of a file with the whole array one that does not see it
+// is served by process 0, which has to. Tiles may lie in files of their own, too (tiles.h).
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include "retile/core/size.h"
 #include "retile/exec/executor/executor.h"
 #include "retile/exec/npy/npy.h"
+#include "retile/run/tiles.h"
 
 namespace retile::run {
 
@@ -33,9 +34,11 @@ using Progress = std::function<void(std::string_view stage, Size done, Size tota
 
 /// Opens a .npy file and looks whether its array is the one that a run starts from. Not collective.
 /// \param type  the element type that was asked for, byte order aside
+/// \param role  what the array is in the run
 /// \error bad_file
-[[nodiscard]] Result<NpyFile> open_input(const std::string& path, const Shape& global,
-                                         const std::optional<ElementType>& type);
+[[nodiscard]] Result<NpyFile> open_input(const std::string& path, const Shape& shape,
+                                         const std::optional<ElementType>& type,
+                                         std::string_view role = "is redistributed");
 
 /// What moves through files, with the buffer that it takes.
 class Buffer {
@@ -55,6 +58,7 @@ class Source {
  public:
   /// The generated array.
   explicit Source(const ElementType& type) : type_(type) {}
+  explicit Source(TileFiles tiles) : type_(tiles.type()), tiles_(std::move(tiles)) {}
 
   /// Collective: process 0 opens the file, the others the same one if they see it.
   /// \error as open_input(), on all processes
@@ -62,10 +66,15 @@ class Source {
                                            const Shape& global,
                                            const std::optional<ElementType>& type);
 
+  /// Whether one file holds all of it.
   [[nodiscard]] bool is_file() const { return header_.has_value(); }
+  /// Nothing where its tiles do not lie in files of their own.
+  [[nodiscard]] const std::optional<TileFiles>& tiles() const { return tiles_; }
   [[nodiscard]] const ElementType& type() const { return type_; }
   /// What a file with such elements says of them; with an input the same words.
-  [[nodiscard]] std::string descr() const { return header_ ? header_->descr : npy_descr(type_); }
+  [[nodiscard]] std::string descr() const {
+    return header_ ? header_->descr : tiles_ ? tiles_->descr() : npy_descr(type_);
+  }
 
   /// Takes a piece of a tile: its device, where it begins in the tile, and its bytes.
   using Consume = std::function<void(Size device, Size begin, std::span<const std::byte> piece)>;
@@ -89,6 +98,7 @@ class Source {
   std::optional<NpyHeader> header_;
   std::optional<NpyFile> file_;  // nothing where process 0 reads for this one
   std::vector<bool> served_;     // per process
+  std::optional<TileFiles> tiles_;
 };
 
 /// The file at the end. It appears when commit() is called, complete, and not at all otherwise.
@@ -115,6 +125,26 @@ class Sink {
 
   std::optional<NpyOutput> file_;  // nothing where process 0 writes for this one
   std::vector<bool> served_;       // per process
+};
+
+/// The files at the end, one for the tile of every device that holds an element, replicas and addends
+/// among them. Each appears complete or not at all, and all are on the disk before one takes its place.
+class TileSink {
+ public:
+  /// Collective: every process creates those of its devices.
+  /// \error size_overflow, file_error, on all processes
+  [[nodiscard]] static Result<TileSink> create(const Processes& processes,
+                                               Executor::Devices devices,
+                                               const std::string& pattern, const Layout& to,
+                                               const Source& source);
+
+  /// Collective: writes the outputs of the executor's devices and puts the files in their places.
+  /// \error file_error, on all processes; then no file was left behind but those that already were in
+  ///     their places
+  [[nodiscard]] Result<void> write(Executor& executor, const Progress& progress);
+
+ private:
+  std::vector<std::optional<NpyOutput>> files_;  // by device of this process
 };
 
 }  // namespace retile::run

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +13,7 @@
 
 #include "retile/core/hash.h"
 #include "retile/run/addends.h"
+#include "retile/run/comparison.h"
 
 namespace retile::run {
 namespace {
@@ -45,10 +47,11 @@ class Runner {
         source_(source),
         repetitions_(options.repetitions),
         output_(options.output),
+        output_tiles_(options.output_tiles),
         old_(program.from, executor.devices()),
         new_(program.to, executor.devices()) {
     if (processes_.is_first()) progress_ = options.progress;
-    if (has_addends(program)) addends_.emplace(program, source.type());
+    if (has_addends(program) && !source.tiles()) addends_.emplace(program, source.type());
     const Executor::Devices devices = executor.devices();
     first_ = devices.first;
     end_ = devices.first + devices.count;
@@ -57,7 +60,9 @@ class Runner {
   Result<Report> run();
 
  private:
+  Result<void> prepare_comparison();
   Result<void> fill_inputs();
+  Result<void> read_tiles();
   Result<void> move();
   Result<void> verify();
   void measure();
@@ -78,17 +83,59 @@ class Runner {
   const Source& source_;
   Size repetitions_;
   const std::string& output_;
+  const std::string& output_tiles_;
   TileOffsets old_, new_;  // tiles of this process
   Progress progress_;
-  Size first_ = 0, end_ = 0;           // of this process's devices
-  std::optional<AddendData> addends_;  // of a Program that has them
+  Size first_ = 0, end_ = 0;              // of this process's devices
+  std::optional<AddendData> addends_;     // generated, of a Program that has them
+  std::optional<Comparison> comparison_;  // with tiles in files
+  bool replicas_are_alike_ = false;
   Buffer buffer_;
   Report report_;
 };
 
+/// Before anything moves: all files that are needed to compare the end can be read.
+Result<void> Runner::prepare_comparison() {
+  const ElementKind kind = source_.type().kind;
+  const bool rounds = kind == ElementKind::floating || kind == ElementKind::brain_floating ||
+                      kind == ElementKind::complex;
+  // The same on all processes.
+  if (addition_of(program_) == Addition::sum && rounds && executor_.way() == "collectives") {
+    return refuse({.code = Code::unsupported,
+                   .message = "MPI chooses the order in which collectives add floating numbers, so "
+                              "nothing says what sums of the input must be",
+                   .notes = {"the strategy exchange adds them in the Program's order"}});
+  }
+  auto made = Comparison::make(*source_.tiles(), program_, executor_.devices());
+  Result<void> mine;
+  if (made) {
+    comparison_ = std::move(*made);
+    mine = comparison_->reach();
+  } else {
+    mine = tl::unexpected(made.error());
+  }
+  return processes_.agree(mine);
+}
+
+Result<void> Runner::read_tiles() {
+  const Size total = bytes(old_.all());
+  Result<void> mine;
+  for (Size device = first_; device < end_ && mine; ++device) {
+    mine = source_.tiles()->read(device, executor_.input(device), [&](Size begin) {
+      tell("read", bytes(old_.before(device)) + begin, total);
+    });
+  }
+  tell("read", total, total);
+  if (mine && !std::exchange(replicas_are_alike_, true)) {
+    mine = comparison_->compare_replicas(executor_, buffer_);
+  }
+  return processes_.agree(mine);
+}
+
 Result<void> Runner::fill_inputs() {
   const Size total = bytes(old_.all());
   Result<void> mine;
+  if (source_.tiles()) return read_tiles();
   if (source_.is_file()) {
     tell("read", 0, total);
     mine = source_.each_piece(executor_, program_.from, buffer_,
@@ -146,6 +193,12 @@ Result<void> Runner::verify() {
           const auto differing = std::mismatch(expected.begin(), expected.end(), there).first;
           note_mismatch(device, (begin + (differing - expected.begin())) / width);
         });
+  } else if (comparison_) {
+    const auto mismatch = comparison_->find_mismatch(
+        executor_, buffer_, [&](Size elements) { tell("verify", bytes(elements), total); });
+    if (!mismatch) mine = tl::unexpected(mismatch.error());
+    if (mismatch && *mismatch) note_mismatch((*mismatch)->device, (*mismatch)->local_index);
+    mine = processes_.agree(mine);
   } else if (addends_) {
     const auto mismatch = addends_->find_mismatch(executor_, buffer_);
     if (mismatch) note_mismatch(mismatch->device, mismatch->local_index);
@@ -169,14 +222,16 @@ Result<void> Runner::verify() {
 void Runner::measure() {
   const ExecutorFigures figures = executor_.figures();
   const bool buffers = executor_.counts_processes();
-  const bool files = source_.is_file() || !output_.empty() || (addends_ && program_.to.addends());
+  const bool files = source_.is_file() || source_.tiles() || !output_.empty() ||
+                     (addends_ && program_.to.addends());
+  const Size sums = comparison_ ? comparison_->held_bytes() : 0;
   const auto number = [](Size value) { return static_cast<std::uint64_t>(value); };
   const auto processes = static_cast<std::uint64_t>(processes_.processes());
   // The largest of the last number belongs to the lowest process with a mismatch; 0 when there is
   // none.
   std::array<std::uint64_t, 4> most{
-      number(figures.received), number(figures.peak + (buffers ? buffer_.most_bytes() : 0)),
-      number(figures.limit + (buffers && files ? file_buffer_limit_bytes : 0)),
+      number(figures.received), number(figures.peak + (buffers ? buffer_.most_bytes() + sums : 0)),
+      number(figures.limit + (buffers && files ? file_buffer_limit_bytes + sums : 0)),
       report_.mismatch ? processes - static_cast<std::uint64_t>(processes_.process()) : 0};
   processes_.maximum(most);
   report_.bytes_per_process = static_cast<Size>(most[0]);
@@ -208,29 +263,61 @@ Result<Report> Runner::run() {
     if (!created) return tl::unexpected(created.error());
     sink = std::move(*created);
   }
+  std::optional<TileSink> tile_sink;
+  if (!output_tiles_.empty()) {
+    auto created =
+        TileSink::create(processes_, executor_.devices(), output_tiles_, program_.to, source_);
+    if (!created) return tl::unexpected(created.error());
+    tile_sink = std::move(*created);
+  }
+  if (source_.tiles()) {
+    if (auto done = prepare_comparison(); !done) return fail(done);
+  }
   if (auto done = move(); !done) return fail(done);
   if (auto done = verify(); !done) return fail(done);
   std::array<std::uint64_t, 1> checked{static_cast<std::uint64_t>(report_.elements_checked)};
   processes_.sum(checked);
   report_.elements_checked = static_cast<Size>(checked[0]);
   measure();
-  if (!sink || !report_.right) return report_;
+  if (!report_.right) return report_;
   const auto told = [this](std::string_view stage, Size done, Size total) {
     tell(stage, done, total);
   };
+  if (tile_sink) {
+    if (auto done = tile_sink->write(executor_, told); !done) return fail(done);
+  }
+  if (!sink) return report_;
   if (auto done = sink->write(executor_, program_.to, buffer_, told); !done) return fail(done);
   measure();  // writing took buffers, too
   return report_;
+}
+
+Result<Source> open_source_of_tiles(const Processes& processes, const Program& program,
+                                    const RunOptions& options) {
+  auto files = TileFiles::open(processes, program.from, options.input_tiles, options.type);
+  if (!files) return tl::unexpected(files.error());
+  const char foreign = std::endian::native == std::endian::little ? '>' : '<';
+  const auto addition = addition_of(program);
+  if (addition && addition != Addition::stack && files->descr().front() == foreign &&
+      files->type().bytes > 1) {
+    return refuse({.code = Code::unsupported,
+                   .message = fmt::format("elements of type {} have another byte order than this "
+                                          "machine, and are not added",
+                                          files->descr()),
+                   .notes = {"array.astype(array.dtype.newbyteorder('=')) has this machine's"}});
+  }
+  return Source(*std::move(files));
 }
 
 }  // namespace
 
 Result<Source> open_source(const Processes& processes, const Program& program,
                            const RunOptions& options) {
-  const std::string text =
-      fmt::format("{} {} {} {}:{}{}", options.type ? static_cast<int>(options.type->kind) : -1,
-                  options.type ? options.type->bytes : 0, options.repetitions, options.input.size(),
-                  options.input, options.output);
+  const std::string text = fmt::format(
+      "{} {} {} {} {} {} {}{}{}{}", options.type ? static_cast<int>(options.type->kind) : -1,
+      options.type ? options.type->bytes : 0, options.repetitions, options.input.size(),
+      options.output.size(), options.input_tiles.size(), options.input, options.output,
+      options.input_tiles, options.output_tiles);
   const std::uint64_t hash = hash_bytes(hash_start, std::as_bytes(std::span(text)));
   std::array<std::uint64_t, 2> both{hash, ~hash};
   processes.maximum(both);
@@ -244,12 +331,26 @@ Result<Source> open_source(const Processes& processes, const Program& program,
     return refuse(
         {.code = Code::bad_argument, .message = "the number of repetitions must be at least 1"});
   }
+  const std::string& tiles = options.input_tiles;
+  for (const std::string& pattern : {tiles, options.output_tiles}) {
+    if (pattern.empty() || is_tile_pattern(pattern)) continue;
+    return refuse({.code = Code::bad_argument,
+                   .message = "a pattern of files must hold {} once, for the number of the device",
+                   .source = pattern});
+  }
+  if ((!options.input.empty() && !tiles.empty()) ||
+      (!options.output.empty() && !options.output_tiles.empty())) {
+    return refuse({.code = Code::bad_argument,
+                   .message = "an array is one file, or its tiles are files: not both"});
+  }
   if (has_addends(program) && !options.input.empty()) {
     return refuse({.code = Code::unsupported,
                    .message =
                        "a Program with addends is run with the generated arrays, as a file has "
-                       "but one"});
+                       "but one",
+                   .notes = {"or with files of tiles, one for the addend of each device"}});
   }
+  if (!tiles.empty()) return open_source_of_tiles(processes, program, options);
   if (options.input.empty()) return Source(options.type.value_or(ElementType{}));
   return Source::open(processes, options.input, program.from.global(), options.type);
 }

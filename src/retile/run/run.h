@@ -19,15 +19,20 @@ namespace retile::run {
 struct RunOptions {
   /// Of the generated array; with an input, which says it itself, what it must be, byte order aside.
   std::optional<ElementType> type = {};  ///< if absent, that of the input, or f32
-  std::string input = {};                ///< path of a .npy file, or empty for the generated array
-  std::string output = {};               ///< path of the .npy file to write, or empty
-  Size repetitions = 1;                  ///< >= 1
-  Progress progress = {};                ///< called on process 0; empty: nobody is told
+  std::string input = {};   ///< path of a .npy file, or empty; without any the generated array
+  std::string output = {};  ///< path of the .npy file to write, or empty
+  // Instead of one file with the whole array, a file for the tile of each device (tiles.h).
+  std::string input_tiles = {};   ///< pattern of their paths, or empty
+  std::string output_tiles = {};  ///< the same of those to write
+  Size repetitions = 1;           ///< >= 1
+  Progress progress = {};         ///< called on process 0; empty: nobody is told
 };
 
 /// Collective: where the data comes from. What fails here has touched no other file.
-/// \error disagreement, bad_argument (repetitions); unsupported (a file for a Program with addends); as
-///     Source::open. The same on all processes
+/// \param program  outlives the source
+/// \error disagreement, bad_argument (repetitions, patterns, two inputs or outputs); unsupported (one file
+///     for a Program with addends, or files of addends in a foreign byte order); as Source::open and
+///     TileFiles::open. The same on all processes
 [[nodiscard]] Result<Source> open_source(const Processes& processes, const Program& program,
                                          const RunOptions& options);
 
@@ -35,8 +40,9 @@ struct RunOptions {
 /// right), then compares every element with what the target tile must hold. The output file appears
 /// only when all is right.
 /// \param executor  made of `program`, for elements of the source's type
-/// \error as Sink::create and Sink::write; file_error and bad_file (the input cannot be read any
-///     more); the executor's own. All processes return the same error, and no file was left behind
+/// \error as Sink and TileSink; file_error and bad_file (the input cannot be read any more, or its
+///     replicas differ); as Comparison; unsupported (floating addends from files, added in an order that
+///     MPI chooses); the executor's own. All processes return the same error, and no file was left behind
 [[nodiscard]] Result<Report> run(Executor& executor, const Program& program, const Source& source,
                                  const RunOptions& options);
 

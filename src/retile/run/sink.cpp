@@ -23,25 +23,33 @@ std::vector<bool> writers(const Layout& layout) {
   return writes;
 }
 
-/// What a file would hold, without its header's length.
-Result<NpyHeader> header_of(const std::string& path, const Layout& to, const Source& source) {
-  const auto refused = [&](Code code, std::string message) {
-    return refuse({.code = code, .message = std::move(message), .source = path});
-  };
-  if (to.addends()) {
-    return refused(Code::unsupported,
-                   "the tiles at the end are addends, and a file has but one array");
-  }
-  if (!to.covers_once()) {
-    return refused(Code::unsupported, "the tiles at the end do not cover the array exactly once");
-  }
-  NpyHeader header{.descr = source.descr(), .type = source.type(), .shape = to.global()};
-  const auto bytes = checked_mul(to.global_size(), header.type.bytes);
+/// What a file with an array of that shape would hold, without its header's length.
+Result<NpyHeader> header_of_shape(const std::string& path, const Shape& shape,
+                                  const Source& source) {
+  NpyHeader header{.descr = source.descr(), .type = source.type(), .shape = shape};
+  const auto elements = checked_product(shape);
+  const auto bytes = elements ? checked_mul(*elements, header.type.bytes) : std::nullopt;
   constexpr Size header_allowance = Size{1} << 21;
   if (!bytes || !checked_add(*bytes, header_allowance)) {
-    return refused(Code::size_overflow, "the output would have more than 2^63 bytes");
+    return refuse({.code = Code::size_overflow,
+                   .message = "the output would have more than 2^63 bytes",
+                   .source = path});
   }
   return header;
+}
+
+/// What the file with the whole array would hold.
+Result<NpyHeader> header_of(const std::string& path, const Layout& to, const Source& source) {
+  const auto refused = [&](std::string message) {
+    return refuse({.code = Code::unsupported, .message = std::move(message), .source = path});
+  };
+  if (to.addends()) {
+    return refused("the tiles at the end are addends, and a file has but one array");
+  }
+  if (!to.covers_once()) {
+    return refused("the tiles at the end do not cover the array exactly once");
+  }
+  return header_of_shape(path, to.global(), source);
 }
 
 }  // namespace
@@ -131,6 +139,60 @@ Result<void> Sink::write(Executor& executor, const Layout& to, Buffer& buffer,
   if (!processes.is_first() && file_ && mine) mine = file_->sync();
   if (auto agreed = processes.agree(mine); !agreed) return agreed;
   if (processes.is_first()) mine = file_->commit();
+  return processes.agree(mine);
+}
+
+Result<TileSink> TileSink::create(const Processes& processes, Executor::Devices devices,
+                                  const std::string& pattern, const Layout& to,
+                                  const Source& source) {
+  TileSink out;
+  Result<void> mine;
+  for (Size device = devices.first; device < devices.first + devices.count && mine; ++device) {
+    out.files_.emplace_back();
+    if (to.tile_size(device) == 0) continue;
+    const std::string path = tile_path(pattern, device);
+    auto header = header_of_shape(path, to.box(device).extent, source);
+    auto file = header ? NpyOutput::create(path, *std::move(header))
+                       : Result<NpyOutput>(tl::unexpected(header.error()));
+    if (file) {
+      out.files_.back() = std::move(*file);
+    } else {
+      mine = tl::unexpected(file.error());
+    }
+  }
+  if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
+  return out;
+}
+
+Result<void> TileSink::write(Executor& executor, const Progress& progress) {
+  const Processes& processes = executor.processes();
+  const Size first = executor.devices().first;
+  const auto tile_of = [&](std::size_t file) {
+    return std::span<const std::byte>(executor.output(first + static_cast<Size>(file)));
+  };
+  Size total = 0;
+  for (std::size_t k = 0; k < files_.size(); ++k) total += static_cast<Size>(tile_of(k).size());
+  Size done = 0;
+  Result<void> mine;
+  for (std::size_t k = 0; k < files_.size() && mine; ++k) {
+    if (!files_[k]) continue;
+    const Shape& shape = files_[k]->header().shape;
+    TileRuns runs(shape, shape, Shape(shape.size(), 0));
+    for (auto tile = tile_of(k); !tile.empty() && mine;) {
+      progress("write", done, total);
+      const auto piece = tile.first(std::min(tile.size(), piece_bytes));
+      mine = files_[k]->write(runs, piece);
+      tile = tile.subspan(piece.size());
+      done += static_cast<Size>(piece.size());
+    }
+    if (mine) mine = files_[k]->sync();
+  }
+  progress("write", total, total);
+  // Nobody puts a file in its place before all are on the disk.
+  if (auto agreed = processes.agree(mine); !agreed) return agreed;
+  for (auto& file : files_) {
+    if (file && mine) mine = file->commit();
+  }
   return processes.agree(mine);
 }
 

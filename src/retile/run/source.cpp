@@ -37,17 +37,17 @@ void Buffer::note(Size reader_bytes) {
   most_bytes_ = std::max(most_bytes_, reader_bytes + static_cast<Size>(bytes_.capacity()));
 }
 
-Result<NpyFile> open_input(const std::string& path, const Shape& global,
-                           const std::optional<ElementType>& type) {
+Result<NpyFile> open_input(const std::string& path, const Shape& shape,
+                           const std::optional<ElementType>& type, std::string_view role) {
   auto file = NpyFile::open(path);
   if (!file) return file;
   const NpyHeader& header = file->header();
   const auto refused = [&](std::string message) {
     return refuse({.code = Code::bad_file, .message = std::move(message), .source = path});
   };
-  if (header.shape != global) {
-    return refused(fmt::format("holds an array of shape {}, where {} is redistributed",
-                               shape_text(header.shape), shape_text(global)));
+  if (header.shape != shape) {
+    return refused(fmt::format("holds an array of shape {}, where {} {}", shape_text(header.shape),
+                               shape_text(shape), role));
   }
   if (type && header.type != *type) {
     return refused(fmt::format("holds elements of type {}, where --dtype says {}", header.descr,

@@ -1,0 +1,129 @@
+#include "retile/run/tiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "retile/core/assert.h"
+#include "retile/run/files.h"
+
+namespace retile::run {
+namespace {
+
+constexpr std::string_view number_place = "{}";
+
+/// The devices whose tiles a process will have: one for each process, or all of them.
+Executor::Devices devices_here(const Processes& processes, Size devices) {
+  if (processes.processes() == 1) return {.first = 0, .count = devices};
+  const auto process = static_cast<Size>(processes.process());
+  return {.first = process, .count = process < devices ? 1 : 0};
+}
+
+/// The text that one process gave, on all.
+std::string told_by(const Processes& processes, std::string text, int root) {
+  text.resize(static_cast<std::size_t>(processes.broadcast(text.size(), root)));
+  for (std::size_t at = 0; at < text.size(); at += sizeof(std::uint64_t)) {
+    const std::size_t bytes = std::min(text.size() - at, sizeof(std::uint64_t));
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, bytes);
+    word = processes.broadcast(word, root);
+    std::memcpy(text.data() + at, &word, bytes);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_tile_pattern(std::string_view pattern) {
+  const std::size_t at = pattern.find(number_place);
+  return at != std::string_view::npos &&
+         pattern.find(number_place, at + 1) == std::string_view::npos;
+}
+
+std::string tile_path(std::string_view pattern, Size device) {
+  RETILE_ASSERT(is_tile_pattern(pattern), "a pattern that names no file for a device");
+  const std::size_t at = pattern.find(number_place);
+  return fmt::format("{}{}{}", pattern.substr(0, at), device,
+                     pattern.substr(at + number_place.size()));
+}
+
+std::optional<Size> first_with_elements(const Layout& layout) {
+  for (Size device = 0; device < layout.devices(); ++device) {
+    if (layout.tile_size(device) > 0) return device;
+  }
+  return std::nullopt;
+}
+
+Result<NpyFile> open_tile(std::string_view pattern, const Layout& layout, Size device,
+                          const std::optional<ElementType>& type) {
+  return open_input(tile_path(pattern, device), layout.box(device).extent, type,
+                    fmt::format("is the tile of device {}", device));
+}
+
+Result<TileFiles> TileFiles::open(const Processes& processes, const Layout& from,
+                                  const std::string& pattern,
+                                  const std::optional<ElementType>& type) {
+  TileFiles out(from, pattern, type.value_or(ElementType{}));
+  const auto [begin, count] = devices_here(processes, from.devices());
+  Result<void> mine;
+  std::string descr;
+  for (Size device = begin; device < begin + count && mine; ++device) {
+    if (from.tile_size(device) == 0) continue;
+    const auto file = open_tile(pattern, from, device, type);
+    if (!file) {
+      mine = tl::unexpected(file.error());
+    } else if (descr.empty()) {
+      descr = file->header().descr;
+    }
+  }
+  if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
+  // The first file says what elements are; its process is that of the device.
+  const Size first = first_with_elements(from).value_or(0);
+  const Size last_process = processes.processes() - 1;
+  descr = told_by(processes, std::move(descr), static_cast<int>(std::min(first, last_process)));
+  if (descr.empty()) return out;  // nobody holds anything
+  const auto told = npy_element_type(descr);
+  if (!told) return tl::unexpected(told.error());
+  out.type_ = *told;
+  out.descr_ = std::move(descr);
+  for (Size device = begin; device < begin + count && mine; ++device) {
+    if (from.tile_size(device) == 0) continue;
+    if (const auto file = out.file(device, device); !file) mine = tl::unexpected(file.error());
+  }
+  if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
+  return out;
+}
+
+Result<NpyFile> TileFiles::file(Size device, Size reader) const {
+  auto out = open_tile(pattern_, *from_, device, std::nullopt);
+  if (out && out->header().descr != descr_) {
+    out = refuse({.code = Code::bad_file,
+                  .message = fmt::format("holds elements of type {}, where the first tile holds {}",
+                                         out->header().descr, descr_),
+                  .source = path(device)});
+  }
+  if (!out && reader != device) {
+    out.error().notes.push_back(
+        fmt::format("device {} needs it, to compare its tile with", reader));
+  }
+  return out;
+}
+
+Result<void> TileFiles::read(Size device, std::span<std::byte> tile,
+                             const std::function<void(Size)>& told) const {
+  if (tile.empty()) return {};
+  const auto opened = file(device, device);
+  if (!opened) return tl::unexpected(opened.error());
+  for (std::size_t at = 0; at < tile.size(); at += piece_bytes) {
+    told(static_cast<Size>(at));
+    const auto piece = tile.subspan(at, std::min(piece_bytes, tile.size() - at));
+    const Size offset = opened->header().data_offset_bytes + static_cast<Size>(at);
+    if (auto read = opened->read_at(offset, piece); !read) return read;
+  }
+  return {};
+}
+
+}  // namespace retile::run

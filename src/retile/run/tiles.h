@@ -1,0 +1,74 @@
+// Tiles at the start of a run that lie in files of their own, one .npy file for every device.
+//
+// Every process fills its tile from its own file alone. What it got, and whether replicas are alike, it
+// compares with parts of other devices' files (comparison.h), so it must reach those. A device without
+// elements has no file.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "retile/core/element_type.h"
+#include "retile/core/layout.h"
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/exec/executor/executor.h"
+#include "retile/exec/npy/npy.h"
+
+namespace retile::run {
+
+/// Whether `{}` stands in it exactly once: `in/tile-{}.npy`.
+[[nodiscard]] bool is_tile_pattern(std::string_view pattern);
+
+/// The file of a device. Precondition (asserted): is_tile_pattern(pattern).
+[[nodiscard]] std::string tile_path(std::string_view pattern, Size device);
+
+/// The first device that holds an element, if one does.
+[[nodiscard]] std::optional<Size> first_with_elements(const Layout& layout);
+
+/// Opens the file of a device and looks whether its array is the tile that the device holds. Not
+/// collective.
+/// \param type  the element type that was asked for, byte order aside
+/// \error bad_file
+[[nodiscard]] Result<NpyFile> open_tile(std::string_view pattern, const Layout& layout, Size device,
+                                        const std::optional<ElementType>& type);
+
+/// The files of the tiles of a layout, which outlives them. None stays open.
+class TileFiles {
+ public:
+  /// Collective: every process opens the files of its devices; all must hold elements of one type, in
+  /// one order of bytes.
+  /// \error as open_tile, on all processes
+  [[nodiscard]] static Result<TileFiles> open(const Processes& processes, const Layout& from,
+                                              const std::string& pattern,
+                                              const std::optional<ElementType>& type);
+
+  [[nodiscard]] const ElementType& type() const { return type_; }
+  /// What all files say of their elements; without a file what they would say.
+  [[nodiscard]] const std::string& descr() const { return descr_; }
+  [[nodiscard]] std::string path(Size device) const { return tile_path(pattern_, device); }
+
+  /// The file of a device, for another one or itself.
+  /// \error bad_file, with a note that names the other one
+  [[nodiscard]] Result<NpyFile> file(Size device, Size reader) const;
+
+  /// Reads the tile of a device whole.
+  /// \param told  of the bytes that are read
+  /// \error file_error, bad_file
+  [[nodiscard]] Result<void> read(Size device, std::span<std::byte> tile,
+                                  const std::function<void(Size)>& told) const;
+
+ private:
+  TileFiles(const Layout& from, std::string pattern, const ElementType& type)
+      : from_(&from), pattern_(std::move(pattern)), type_(type), descr_(npy_descr(type)) {}
+
+  const Layout* from_;
+  std::string pattern_;
+  ElementType type_;
+  std::string descr_;
+};
+
+}  // namespace retile::run
