@@ -1,6 +1,7 @@
 // retile run: real bytes through a Program, every element compared.
 #include "retile/cli/run.h"
 
+#include <tuple>
 #include <utility>
 
 #include "retile/cli/beside.h"
@@ -26,6 +27,7 @@ Examples:
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]'
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]' -n 4 --dtype f64 --repeat 10 --json
   retile run --program sequence.txt --input a.npy --output b.npy
+  retile run --mesh a:4 '[4{a}16]' '[4~{a}16]' --input-tiles 'in/{}.npy' --output-tiles 'out/{}.npy'
   retile run --mesh a:2,b:2 '[512{a}1024, 4096]' '[1024, 1024{b,a}4096]' --strategy inplace --explain
   retile run listing_3.spmd --backend sim
   mpirun -n 4 retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]')";
@@ -57,6 +59,11 @@ void RunVerb::add_options(OptionList& options) {
   options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
   options.text("--input", given_.input, "read the array from a .npy file", "FILE");
   options.text("--output", given_.output, "write the array to a .npy file", "FILE");
+  options.text("--input-tiles", given_.input_tiles,
+               "read the tile of each device from a .npy file of its own; {} is its number",
+               "FILES");
+  options.text("--output-tiles", given_.output_tiles,
+               "write the tile of each device to a .npy file of its own", "FILES");
   options.text("--repeat", given_.repeat, "times to run; seconds are the median (default 1)", "R");
   options.text("--memory-limit", given_.memory_limit,
                "most bytes per process, tile before and after a step together; B, KiB, MiB, GiB, "
@@ -79,6 +86,14 @@ std::optional<Complaint> RunVerb::settle() {
   if (given_.program && given_.collectives) {
     return Complaint{"--collectives is for planning, and --program is run as it is",
                      {"--strategy collectives runs its steps as they stand"}};
+  }
+  for (const auto& [option, one, several] :
+       {std::tuple("--input", &given_.input, &given_.input_tiles),
+        std::tuple("--output", &given_.output, &given_.output_tiles)}) {
+    if (!*one || !*several) continue;
+    return Complaint{
+        std::string(option) + " is one file with the array, and " + option + "-tiles are several",
+        {"leave out one of them"}};
   }
   if (given_.program) return std::nullopt;
   if (!problem_given) return Complaint{"--mesh FROM TO, or --program, is missing"};

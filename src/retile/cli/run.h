@@ -1,10 +1,13 @@
 // What the parts of `retile run` share.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "retile/cli/verb.h"
 #include "retile/exec/executor/executor.h"
@@ -26,12 +29,23 @@ struct RunArguments {
   std::optional<std::string> dtype;
   std::optional<std::string> input;
   std::optional<std::string> output;
+  std::optional<std::string> input_tiles;
+  std::optional<std::string> output_tiles;
   std::optional<std::string> repeat;
   std::optional<std::string> memory_limit;
   std::optional<std::string> strategy;
   bool collectives = false;
   bool explain = false;
   bool json = false;
+
+  /// The options that name files, and what they say.
+  using NamedFile = std::pair<std::string_view, const std::optional<std::string>*>;
+  [[nodiscard]] std::array<NamedFile, 4> files() const {
+    return {{{"--input", &input},
+             {"--output", &output},
+             {"--input-tiles", &input_tiles},
+             {"--output-tiles", &output_tiles}}};
+  }
 };
 
 /// A run whose arguments were read.

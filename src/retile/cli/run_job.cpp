@@ -59,11 +59,13 @@ Outcome RunVerb::work_in_started_job(const RunRequest& request) const {
       "run", request.backend == Backend::cuda ? "--backend=cuda" : "--backend=mpi", "--program=-",
       fmt::format("-n{}", request.program.devices)};
   for (const auto& [name, value] :
-       {std::pair("--dtype=", &given_.dtype), std::pair("--input=", &given_.input),
-        std::pair("--output=", &given_.output), std::pair("--repeat=", &given_.repeat),
+       {std::pair("--dtype=", &given_.dtype), std::pair("--repeat=", &given_.repeat),
         std::pair("--memory-limit=", &given_.memory_limit),
         std::pair("--strategy=", &given_.strategy)}) {
     if (*value) words.push_back(name + **value);
+  }
+  for (const auto& [option, path] : given_.files()) {
+    if (*path) words.push_back(fmt::format("{}={}", option, **path));
   }
   if (given_.collectives && !given_.strategy) words.emplace_back("--strategy=collectives");
   if (request.explain) words.emplace_back("--explain");

@@ -31,7 +31,9 @@ bool RunVerb::is_module() const {
 }
 
 std::optional<Complaint> RunVerb::settle_module() const {
-  if (given_.input || given_.output || given_.repeat || given_.collectives || given_.explain) {
+  bool has_files = false;
+  for (const auto& [option, path] : given_.files()) has_files = has_files || *path;
+  if (has_files || given_.repeat || given_.collectives || given_.explain) {
     return Complaint{"a module makes its own parameters, and runs once",
                      {"of the options it takes -n, --backend, --dtype, --strategy, --memory-limit, "
                       "--timeout and --json"}};

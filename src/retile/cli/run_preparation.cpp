@@ -71,8 +71,7 @@ Result<void> Preparation::read_backend() {
                                              given_.strategy ? "--strategy" : "--collectives"),
                                  whose));
   }
-  for (const auto& [path, option] :
-       {std::pair(&given_.input, "--input"), std::pair(&given_.output, "--output")}) {
+  for (const auto& [option, path] : given_.files()) {
     if (!*path) continue;
     return refuse(about_argument(Code::unsupported, option, **path,
                                  "the backend cuda moves the generated array, no files",
@@ -94,12 +93,18 @@ Result<void> Preparation::read_data() {
     if (!count) return refuse(count.error());
     data.repetitions = *count;
   }
-  for (const auto& [path, option] :
-       {std::pair(&given_.input, "--input"), std::pair(&given_.output, "--output")}) {
+  for (const auto& [option, path] : given_.files()) {
     if (const auto named = not_empty(option, *path); !named) return refuse(named.error());
+    const bool tiles = option == "--input-tiles" || option == "--output-tiles";
+    if (!tiles || !*path || run::is_tile_pattern(**path)) continue;
+    return refuse(about_argument(Code::bad_argument, option, **path,
+                                 "{} must stand in it once, for the number of the device",
+                                 {fmt::format("{} 'folder/tile-{{}}.npy'", option)}));
   }
   data.input = given_.input.value_or("");
   data.output = given_.output.value_or("");
+  data.input_tiles = given_.input_tiles.value_or("");
+  data.output_tiles = given_.output_tiles.value_or("");
   return {};
 }
 
@@ -209,17 +214,21 @@ Preparation::Step Preparation::count_processes() {
 }
 
 Preparation::Step Preparation::look_at_input() {
-  element_bytes_ = request_.data.type.value_or(ElementType{}).bytes;
-  const std::string& path = request_.data.input;
-  if (path.empty()) return std::nullopt;
-  const Shape& global = problem_ ? problem_->from.global() : request_.program.from.global();
-  const auto file = run::open_input(path, global, request_.data.type);
+  const run::RunOptions& data = request_.data;
+  element_bytes_ = data.type.value_or(ElementType{}).bytes;
+  const Layout& from = problem_ ? problem_->from : request_.program.from;
+  // Of tiles one says what elements are; the processes look at all of them.
+  const std::optional<Size> device =
+      data.input_tiles.empty() ? std::nullopt : run::first_with_elements(from);
+  if (data.input.empty() && !device) return std::nullopt;
+  const auto file = device ? run::open_tile(data.input_tiles, from, *device, data.type)
+                           : run::open_input(data.input, from.global(), data.type);
   if (!file) {
     Diagnostic diagnostic = file.error();
     if (diagnostic.input.empty()) {
-      diagnostic.source = "--input";
-      diagnostic.input = path;
-      diagnostic.where = {0, path.size()};
+      diagnostic.input = device ? run::tile_path(data.input_tiles, *device) : data.input;
+      diagnostic.source = device ? "--input-tiles" : "--input";
+      diagnostic.where = {0, diagnostic.input.size()};
     }
     return failed(Exit::usage, std::move(diagnostic));
   }

@@ -108,6 +108,12 @@ Outcome refusal_of(Diagnostic diagnostic, const RunRequest& request) {
       diagnostic.code == Code::unsupported) {
     diagnostic.input = std::exchange(diagnostic.source, "--output");
     diagnostic.where = {0, diagnostic.input.size()};
+    diagnostic.notes.emplace_back("--output-tiles writes a file for each device");
+  }
+  if (!request.data.input_tiles.empty() && !diagnostic.source.empty() && diagnostic.input.empty() &&
+      diagnostic.code == Code::bad_file) {
+    diagnostic.input = std::exchange(diagnostic.source, "--input-tiles");
+    diagnostic.where = {0, diagnostic.input.size()};
   }
   // Files that cannot be written or read to their end are the environment's fault, and so is what a
   // machine without GPUs cannot do.
