@@ -178,6 +178,15 @@ inline Program parsed(std::string_view text) {
   return programs->front();
 }
 
+/// The Program of that name.
+inline Program named_program(std::string_view name) {
+  for (const NamedProgram& program : right_programs()) {
+    if (program.name == name) return parsed(program.text);
+  }
+  ADD_FAILURE() << "no Program " << name;
+  return {};
+}
+
 /// A Program of random steps that can be applied but need not be right: executors must do the same
 /// with it. The same for the same seed. `to` says the shape of the last tiles and nothing else that
 /// is true.

@@ -66,7 +66,7 @@ class StartWatch {
 /// The same on all processes, but for words.
 Outcome work_together(const Processes& processes, const Result<CommandLine>& line,
                       const std::string& typed) {
-  const std::string wanted = processes.broadcast(typed);
+  const std::string wanted = processes.broadcast(typed, 0);
   const int different = largest(processes, wanted == typed ? 0 : processes.process() + 1);
   if (different > 0) {
     return told_by_first(

@@ -33,7 +33,7 @@ tl::expected<RunRequest, Outcome> RunVerb::prepare_together(const Processes& pro
   const bool refused = first && !request;
   const int code = largest(processes, refused ? static_cast<int>(request.error().exit) : 0);
   // The Program goes to all as the text that it came in. The other values are in the command line.
-  std::string text = processes.broadcast(request ? request->program_text : "");
+  std::string text = processes.broadcast(request ? request->program_text : "", 0);
   if (first) return request;
   if (text.empty()) return tl::unexpected<Outcome>({.exit = static_cast<Exit>(code)});
   return Preparation(given_, {.trusting = true, .program_text = std::move(text)}).request();

@@ -93,7 +93,7 @@ Outcome RunVerb::work_on_module_in_job(const Job& job) const {
   }
   std::uint64_t code = first && !request ? static_cast<std::uint64_t>(request.error().exit) : 0;
   code = processes.broadcast(code, 0);
-  const std::string text = processes.broadcast(first && request ? request->source->text : "");
+  const std::string text = processes.broadcast(first && request ? request->source->text : "", 0);
   if (first && !request) return request.error();
   if (text.empty()) return {.exit = static_cast<Exit>(code)};
   if (!first) request = module_request({.trusting = true, .program_text = text});

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/division.h"
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
 #include "retile/exec/add/order.h"
@@ -64,6 +65,7 @@ std::optional<Box> part_held(const Box& box, const BoxRows& held, Size device) {
 
 /// Calls visit(block) for boxes of at most `most` elements that a box of this shape is cut into, one
 /// behind the other in C order, until it says no.
+/// Precondition: the box has elements.
 template <typename Visit>
 void each_block(const Shape& shape, Size most, const Visit& visit) {
   const std::size_t rank = shape.size();
@@ -73,16 +75,16 @@ void each_block(const Shape& shape, Size most, const Visit& visit) {
     most /= largest[k];
     if (most <= 1) break;
   }
+  Shape blocks(rank);
+  for (std::size_t k = 0; k < rank; ++k) blocks[k] = ceil_div(shape[k], largest[k]);
   Box block{Shape(rank, 0), largest};
-  while (true) {
+  for_box(blocks, [&](const Shape& number) {
     for (std::size_t k = 0; k < rank; ++k) {
+      block.at[k] = number[k] * largest[k];
       block.extent[k] = std::min(largest[k], shape[k] - block.at[k]);
     }
-    if (!visit(std::as_const(block))) return;
-    std::size_t k = rank;
-    while (k > 0 && (block.at[k - 1] += largest[k - 1]) >= shape[k - 1]) block.at[--k] = 0;
-    if (k == 0) return;
-  }
+    return visit(std::as_const(block));
+  });
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ Result<Sink> Sink::create(const Processes& processes, const std::string& path, c
     }
   }
   if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
-  const std::string temporary = processes.broadcast(out.file_ ? out.file_->temporary_path() : "");
+  const std::string temporary =
+      processes.broadcast(out.file_ ? out.file_->temporary_path() : "", 0);
   const std::uint64_t identity = processes.broadcast(out.file_ ? out.file_->identity() : 0, 0);
   if (!processes.is_first()) {
     auto file = NpyOutput::join(temporary, *header, identity);

@@ -75,7 +75,7 @@ Result<Source> Source::open(const Processes& processes, const std::string& path,
     }
   }
   if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
-  text = processes.broadcast(text);
+  text = processes.broadcast(text, 0);
   fingerprint = processes.broadcast(fingerprint, 0);
   if (!processes.is_first()) {
     auto file = NpyFile::open(path);

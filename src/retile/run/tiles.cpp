@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "retile/core/assert.h"
 #include "retile/run/files.h"
@@ -20,19 +19,6 @@ Executor::Devices devices_here(const Processes& processes, Size devices) {
   if (processes.processes() == 1) return {.first = 0, .count = devices};
   const auto process = static_cast<Size>(processes.process());
   return {.first = process, .count = process < devices ? 1 : 0};
-}
-
-/// The text that one process gave, on all.
-std::string told_by(const Processes& processes, std::string text, int root) {
-  text.resize(static_cast<std::size_t>(processes.broadcast(text.size(), root)));
-  for (std::size_t at = 0; at < text.size(); at += sizeof(std::uint64_t)) {
-    const std::size_t bytes = std::min(text.size() - at, sizeof(std::uint64_t));
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, bytes);
-    word = processes.broadcast(word, root);
-    std::memcpy(text.data() + at, &word, bytes);
-  }
-  return text;
 }
 
 }  // namespace
@@ -69,41 +55,47 @@ Result<TileFiles> TileFiles::open(const Processes& processes, const Layout& from
   TileFiles out(from, pattern, type.value_or(ElementType{}));
   const auto [begin, count] = devices_here(processes, from.devices());
   Result<void> mine;
-  std::string descr;
+  std::vector<std::pair<Size, std::string>> descrs;  // by device
   for (Size device = begin; device < begin + count && mine; ++device) {
     if (from.tile_size(device) == 0) continue;
     const auto file = open_tile(pattern, from, device, type);
-    if (!file) {
+    if (file) {
+      descrs.emplace_back(device, file->header().descr);
+    } else {
       mine = tl::unexpected(file.error());
-    } else if (descr.empty()) {
-      descr = file->header().descr;
     }
   }
   if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
   // The first file says what elements are; its process is that of the device.
   const Size first = first_with_elements(from).value_or(0);
   const Size last_process = processes.processes() - 1;
-  descr = told_by(processes, std::move(descr), static_cast<int>(std::min(first, last_process)));
+  std::string descr = processes.broadcast(descrs.empty() ? "" : descrs.front().second,
+                                          static_cast<int>(std::min(first, last_process)));
   if (descr.empty()) return out;  // nobody holds anything
   const auto told = npy_element_type(descr);
   if (!told) return tl::unexpected(told.error());
   out.type_ = *told;
   out.descr_ = std::move(descr);
-  for (Size device = begin; device < begin + count && mine; ++device) {
-    if (from.tile_size(device) == 0) continue;
-    if (const auto file = out.file(device, device); !file) mine = tl::unexpected(file.error());
+  for (const auto& [device, said] : descrs) {
+    if (mine) mine = out.is_alike(device, said);
   }
   if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
   return out;
 }
 
+/// Whether a device's file says of its elements what the first one says.
+Result<void> TileFiles::is_alike(Size device, const std::string& descr) const {
+  if (descr == descr_) return {};
+  return refuse({.code = Code::bad_file,
+                 .message = fmt::format("holds elements of type {}, where the first tile holds {}",
+                                        descr, descr_),
+                 .source = path(device)});
+}
+
 Result<NpyFile> TileFiles::file(Size device, Size reader) const {
   auto out = open_tile(pattern_, *from_, device, std::nullopt);
-  if (out && out->header().descr != descr_) {
-    out = refuse({.code = Code::bad_file,
-                  .message = fmt::format("holds elements of type {}, where the first tile holds {}",
-                                         out->header().descr, descr_),
-                  .source = path(device)});
+  if (out) {
+    if (auto alike = is_alike(device, out->header().descr); !alike) out = refuse(alike.error());
   }
   if (!out && reader != device) {
     out.error().notes.push_back(

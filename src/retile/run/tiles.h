@@ -64,6 +64,7 @@ class TileFiles {
  private:
   TileFiles(const Layout& from, std::string pattern, const ElementType& type)
       : from_(&from), pattern_(std::move(pattern)), type_(type), descr_(npy_descr(type)) {}
+  [[nodiscard]] Result<void> is_alike(Size device, const std::string& descr) const;
 
   const Layout* from_;
   std::string pattern_;

@@ -37,21 +37,14 @@
 namespace retile::cuda::gpu_test {
 namespace {
 
+using test::named_program;
 using test::ProgramRun;
 using test::run_on_forks;
-
-Program named(std::string_view name) {
-  for (const test::NamedProgram& program : test::right_programs()) {
-    if (program.name == name) return test::parsed(program.text);
-  }
-  ADD_FAILURE() << name;
-  return {};
-}
 
 /// Why there is no GPU; empty where there is one.
 const std::string& why_none() {
   static const std::string reason = [] {
-    const auto tried = run_on_forks(named("one_device"), {});
+    const auto tried = run_on_forks(named_program("one_device"), {});
     return tried ? std::string() : tried.error().message;
   }();
   return reason;
@@ -308,22 +301,6 @@ test::WantedRun wanted(const Program& program, std::string_view name, Path path,
   return out;
 }
 
-void expect_all_right(const std::vector<test::WantedRun>& runs) {
-  const auto reports = test::run_all_on_forks(runs);
-  ASSERT_EQ(reports.size(), runs.size());
-  for (std::size_t k = 0; k < runs.size(); ++k) {
-    const auto& [name, program, how] = runs[k];
-    ASSERT_TRUE(reports[k]) << name << ": " << render(reports[k].error());
-    const run::Report& report = *reports[k];
-    EXPECT_TRUE(report.right) << name;
-    EXPECT_EQ(report.elements_checked, program.devices * program.to.tile_size()) << name;
-    EXPECT_LE(report.peak_bytes_per_process, report.peak_limit_bytes) << name;
-    if (how.exchange.path != Path::automatic) {
-      EXPECT_EQ(report.way, path_name(how.exchange.path)) << name;
-    }
-  }
-}
-
 TEST_F(Gpu, every_program_is_right_on_both_paths) {
   const OpenDevice open = test::kept_open();
   std::vector<test::WantedRun> runs;
@@ -336,7 +313,7 @@ TEST_F(Gpu, every_program_is_right_on_both_paths) {
       }
     }
   }
-  expect_all_right(runs);
+  test::expect_all_right(runs);
 }
 
 TEST_F(Gpu, every_example_of_the_paper_is_right) {
@@ -350,7 +327,7 @@ TEST_F(Gpu, every_example_of_the_paper_is_right) {
     if (problem.from.devices() > most_processes || tile > most_bytes / 4) continue;
     runs.push_back(wanted(direct(problem).value(), example.name, Path::automatic, 4, open));
   }
-  expect_all_right(runs);
+  test::expect_all_right(runs);
   std::cout << runs.size() << " of " << spec::examples().size() << " examples\n";
   EXPECT_EQ(runs.size(), spec::examples().size());
 }
@@ -385,14 +362,14 @@ TEST_F(Gpu, boxes_of_which_wrong_units_are_copied_are_noticed) {
       if (!device || member != 0) return device;
       return std::make_unique<MisledDevice>(std::move(*device));
     };
-    const auto report = run_on_forks(named("listing_3_small"), options);
+    const auto report = run_on_forks(named_program("listing_3_small"), options);
     ASSERT_TRUE(report) << render(report.error());
     EXPECT_FALSE(report->right);
   }
 }
 
 TEST_F(Gpu, processes_that_share_one_reach_each_others_tiles) {
-  const auto report = run_on_forks(named("listing_3_small"), {});
+  const auto report = run_on_forks(named_program("listing_3_small"), {});
   ASSERT_TRUE(report) << render(report.error());
   for (const std::string& reason : report->reasons) std::cout << reason << '\n';
   EXPECT_EQ(report->way, "peer");

@@ -1,5 +1,7 @@
 #include "exec/cuda/program_run.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -28,7 +30,7 @@ class TransportProcesses final : public Processes {
     return cuda::agree(transport_, mine);
   }
   void barrier() const override { static_cast<void>(transport_.barrier()); }
-  [[nodiscard]] std::string broadcast(const std::string& text) const override { return text; }
+  [[nodiscard]] std::string broadcast(const std::string& text, int) const override { return text; }
   [[nodiscard]] std::uint64_t broadcast(std::uint64_t number, int root) const override {
     return all(number)[static_cast<std::size_t>(root)];
   }
@@ -212,6 +214,25 @@ std::vector<Result<run::Report>> run_all_on_forks(const std::vector<WantedRun>& 
     for (std::size_t k = 0; k < numbers.size(); ++k) out[numbers[k]] = std::move(reports[k]);
   }
   return out;
+}
+
+void expect_all_right(const std::vector<WantedRun>& runs) {
+  const auto reports = run_all_on_forks(runs);
+  ASSERT_EQ(reports.size(), runs.size());
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const auto& [name, program, how] = runs[k];
+    ASSERT_TRUE(reports[k]) << name << ": " << render(reports[k].error());
+    const run::Report& report = *reports[k];
+    EXPECT_TRUE(report.right) << name;
+    if (how.exchange.path != cuda::Path::automatic) {
+      EXPECT_EQ(report.way, cuda::path_name(how.exchange.path)) << name;
+    }
+    EXPECT_EQ(report.elements_checked, program.devices * program.to.tile_size()) << name;
+    EXPECT_EQ(report.processes, program.devices) << name;
+    EXPECT_LE(report.peak_bytes_per_process, report.peak_limit_bytes) << name;
+    EXPECT_GT(report.seconds, 0) << name;
+    EXPECT_FALSE(report.reasons.empty()) << name;
+  }
 }
 
 Result<run::Report> run_on_forks(const Program& program, const ProgramRun& how) {

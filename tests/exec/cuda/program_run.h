@@ -45,6 +45,9 @@ struct WantedRun {
 ///     began because one before failed
 [[nodiscard]] std::vector<Result<run::Report>> run_all_on_forks(const std::vector<WantedRun>& runs);
 
+/// Runs them so and expects each to be right, within its limit, and to take the path that it is told.
+void expect_all_right(const std::vector<WantedRun>& runs);
+
 /// One of them.
 [[nodiscard]] Result<run::Report> run_on_forks(const Program& program, const ProgramRun& how);
 

@@ -18,6 +18,7 @@ namespace {
 
 using test::DeviceFaults;
 using test::HostDevice;
+using test::named_program;
 using test::ProgramRun;
 using test::run_all_on_forks;
 using test::run_on_forks;
@@ -45,31 +46,10 @@ TEST(Run, every_program_is_right_on_both_paths) {
       runs.push_back({std::string(named.name), program, options});
     }
   }
-  const auto reports = run_all_on_forks(runs);
-  ASSERT_EQ(reports.size(), runs.size());
-  for (std::size_t k = 0; k < runs.size(); ++k) {
-    const auto& [name, program, how] = runs[k];
-    ASSERT_TRUE(reports[k]) << name << ": " << render(reports[k].error());
-    const run::Report& report = *reports[k];
-    EXPECT_TRUE(report.right) << name;
-    EXPECT_EQ(report.way, path_name(how.exchange.path));
-    EXPECT_EQ(report.elements_checked, program.devices * program.to.tile_size());
-    EXPECT_EQ(report.processes, program.devices);
-    EXPECT_LE(report.peak_bytes_per_process, report.peak_limit_bytes);
-    EXPECT_GT(report.seconds, 0);
-    EXPECT_FALSE(report.reasons.empty());
-  }
+  test::expect_all_right(runs);
 }
 
-Program named(std::string_view name) {
-  for (const test::NamedProgram& program : test::right_programs()) {
-    if (program.name == name) return test::parsed(program.text);
-  }
-  ADD_FAILURE() << name;
-  return {};
-}
-
-Program listing_3() { return named("listing_3_small"); }
+Program listing_3() { return named_program("listing_3_small"); }
 
 TEST(Run, processes_keep_their_devices_from_run_to_run) {
   auto counted = team::SharedMemory::create(sizeof(std::atomic<int>)).value();
@@ -80,7 +60,7 @@ TEST(Run, processes_keep_their_devices_from_run_to_run) {
     return std::make_unique<HostDevice>(true);
   });
   const auto reports = run_all_on_forks({{"eight", listing_3(), options},
-                                         {"one", named("one_device"), options},
+                                         {"one", named_program("one_device"), options},
                                          {"eight again", listing_3(), options}});
   ASSERT_EQ(reports.size(), std::size_t{3});
   for (std::size_t k = 0; k < 3; ++k) {
@@ -94,10 +74,11 @@ TEST(Run, processes_keep_their_devices_from_run_to_run) {
 TEST(Run, a_process_that_ends_early_is_noticed_and_no_run_begins_after_it) {
   ProgramRun options = on_host(Path::peer, {.die_at_copy = 1});
   options.open = test::kept_open(options.open);
-  const auto reports = run_all_on_forks({{"right", listing_3(), options},
-                                         {"ends early", listing_3(), options},
-                                         {"not begun", listing_3(), options},
-                                         {"on another", named("one_device"), on_host(Path::peer)}});
+  const auto reports =
+      run_all_on_forks({{"right", listing_3(), options},
+                        {"ends early", listing_3(), options},
+                        {"not begun", listing_3(), options},
+                        {"on another", named_program("one_device"), on_host(Path::peer)}});
   ASSERT_EQ(reports.size(), std::size_t{4});
   ASSERT_TRUE(reports[0]) << render(reports[0].error());
   EXPECT_TRUE(reports[0]->right);

@@ -70,7 +70,7 @@ class Members final : public Processes {
     return refuse({.code = Code::cuda_error, .message = "another process failed"});
   }
   void barrier() const override { MPI_Barrier(comm_); }
-  [[nodiscard]] std::string broadcast(const std::string& text) const override { return text; }
+  [[nodiscard]] std::string broadcast(const std::string& text, int) const override { return text; }
   [[nodiscard]] std::uint64_t broadcast(std::uint64_t number, int root) const override {
     MPI_Bcast(&number, 1, MPI_UINT64_T, root, comm_);
     return number;

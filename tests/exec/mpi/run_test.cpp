@@ -87,7 +87,7 @@ class Run : public testing::Test {
       directory_.emplace();
       path = directory_->path().string();
     }
-    path_ = job().broadcast(path);
+    path_ = job().broadcast(path, 0);
   }
   ~Run() override { MPI_Barrier(MPI_COMM_WORLD); }
 
@@ -508,8 +508,8 @@ TEST_F(Run, the_environment_agrees) {
   const int process = test::process_of(MPI_COMM_WORLD);
   EXPECT_EQ(all.processes(), processes());
   EXPECT_EQ(all.process(), process);
-  EXPECT_EQ(all.broadcast(is_first() ? "from process 0" : "other"), "from process 0");
-  EXPECT_EQ(all.broadcast(""), "");
+  EXPECT_EQ(all.broadcast(is_first() ? "from process 0" : "other", 0), "from process 0");
+  EXPECT_EQ(all.broadcast("", 0), "");
   const int last = all.processes() - 1;
   EXPECT_EQ(all.broadcast(static_cast<std::uint64_t>(process), last),
             static_cast<std::uint64_t>(last));

@@ -31,18 +31,12 @@ namespace {
 
 using run::RunOptions;
 using test::Bytes;
+using test::npy_text;
 using test::process;
 using test::processes;
 using test::read_file;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string npy(const std::string& descr, const Shape& shape, const Bytes& data) {
-  NpyHeader header = test::header_of(descr, shape);
-  Bytes all = make_npy_header(header);
-  all.insert(all.end(), data.begin(), data.end());
-  return {reinterpret_cast<const char*>(all.data()), all.size()};
-}
 
 /// A folder that all see, with `in` and `out`, and a folder of each process that has its own tile alone.
 class TilesOfProcesses : public testing::Test {
@@ -54,7 +48,7 @@ class TilesOfProcesses : public testing::Test {
       path = directory_->path().string();
       for (const char* const name : {"/in", "/out"}) std::filesystem::create_directory(path + name);
     }
-    path_ = environment_->processes().broadcast(path);
+    path_ = environment_->processes().broadcast(path, 0);
     std::filesystem::create_directory(own());
   }
   ~TilesOfProcesses() override { MPI_Barrier(MPI_COMM_WORLD); }
@@ -72,7 +66,7 @@ class TilesOfProcesses : public testing::Test {
     MPI_Barrier(MPI_COMM_WORLD);
     std::filesystem::remove(in(process()));
     if (from.tile_size(process()) > 0) {
-      test::write_file(in(process()), npy(descr, from.box(process()).extent, tile(process())));
+      test::write_file(in(process()), npy_text(descr, from.box(process()).extent, tile(process())));
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -145,8 +139,8 @@ TEST_F(TilesOfProcesses, go_through_every_strategy) {
       EXPECT_EQ(report->elements_checked, program.to.global_size());
       EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
       EXPECT_EQ(read_file(out(process())),
-                npy(descr, program.to.box(process()).extent,
-                    test::pattern_tile(program.to, process(), report->element_bytes)));
+                npy_text(descr, program.to.box(process()).extent,
+                         test::pattern_tile(program.to, process(), report->element_bytes)));
       MPI_Barrier(MPI_COMM_WORLD);
       std::filesystem::remove(out(process()));
     }
@@ -188,8 +182,8 @@ TEST_F(TilesOfProcesses, need_not_be_alike) {
     const bool holds = program.to.tile_size(process()) > 0;
     EXPECT_EQ(std::filesystem::exists(out(process())), holds);
     if (holds) {
-      EXPECT_EQ(read_file(out(process())), npy("<M8[25s]", program.to.box(process()).extent,
-                                               test::pattern_tile(program.to, process(), 8)));
+      EXPECT_EQ(read_file(out(process())), npy_text("<M8[25s]", program.to.box(process()).extent,
+                                                    test::pattern_tile(program.to, process(), 8)));
     }
     MPI_Barrier(MPI_COMM_WORLD);
     std::filesystem::remove(out(process()));
@@ -209,10 +203,10 @@ TEST_F(TilesOfProcesses, that_one_process_cannot_use_are_an_error_of_all) {
     };
     spoil([](const std::string& good) { return good.substr(0, good.size() - 4); });
     EXPECT_THAT(refused(program, both()), HasSubstr("truncated"));
-    spoil([](const std::string&) { return npy("<f4", {1, 2}, Bytes(8)); });
+    spoil([](const std::string&) { return npy_text("<f4", {1, 2}, Bytes(8)); });
     EXPECT_THAT(refused(program, both()), HasSubstr(name + ": holds an array of shape [1, 2]"));
     spoil([&](const std::string&) {
-      return npy("<i4", program.from.tile(), Bytes(index(4 * program.from.tile_size())));
+      return npy_text("<i4", program.from.tile(), Bytes(index(4 * program.from.tile_size())));
     });
     EXPECT_THAT(refused(program, both()), HasSubstr("where the first tile holds"));
     spoil([](const std::string& good) { return good; });
@@ -310,7 +304,7 @@ TEST_F(TilesOfProcesses, of_addends_are_added_in_the_programs_order_or_not_at_al
     EXPECT_TRUE(report->right);
     EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
     EXPECT_EQ(read_file(out(process())),
-              npy(descr, {8}, sim::run(program, tiles, type)->tiles[index(process())]));
+              npy_text(descr, {8}, sim::run(program, tiles, type)->tiles[index(process())]));
     MPI_Barrier(MPI_COMM_WORLD);
     std::filesystem::remove(out(process()));
     MPI_Barrier(MPI_COMM_WORLD);

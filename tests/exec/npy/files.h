@@ -76,4 +76,13 @@ inline NpyHeader header_of(const std::string& descr, const Shape& shape) {
   return {.descr = descr, .type = npy_element_type(descr).value(), .shape = shape};
 }
 
+/// The whole file with an array of these elements.
+inline std::string npy_text(const std::string& descr, const Shape& shape,
+                            const std::vector<std::byte>& data) {
+  NpyHeader header = header_of(descr, shape);
+  std::vector<std::byte> all = make_npy_header(header);
+  all.insert(all.end(), data.begin(), data.end());
+  return {reinterpret_cast<const char*>(all.data()), all.size()};
+}
+
 }  // namespace retile::test

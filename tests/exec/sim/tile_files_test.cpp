@@ -28,6 +28,7 @@ namespace {
 
 using run::Mismatch;
 using run::RunOptions;
+using test::npy_text;
 using test::parsed;
 using test::read_file;
 using test::write_file;
@@ -62,13 +63,6 @@ Bytes tile_of(const Layout& layout, Size device, Size width) {
   return out;
 }
 
-std::string npy(const std::string& descr, const Shape& shape, const Bytes& data) {
-  NpyHeader header = test::header_of(descr, shape);
-  Bytes all = make_npy_header(header);
-  all.insert(all.end(), data.begin(), data.end());
-  return {reinterpret_cast<const char*>(all.data()), all.size()};
-}
-
 class Tiles : public testing::Test {
  protected:
   Tiles() {
@@ -89,7 +83,7 @@ class Tiles : public testing::Test {
     for (Size device = 0; device < from.devices(); ++device) {
       std::filesystem::remove(in(device));
       if (from.tile_size(device) == 0) continue;
-      write_file(in(device), npy(descr, from.box(device).extent, tile(device)));
+      write_file(in(device), npy_text(descr, from.box(device).extent, tile(device)));
     }
   }
   void write_tiles(const Layout& from, const std::string& descr) const {
@@ -130,8 +124,9 @@ class Tiles : public testing::Test {
       elements += program.to.tile_size(device);
       EXPECT_EQ(std::filesystem::exists(out(device)), program.to.tile_size(device) > 0);
       if (program.to.tile_size(device) == 0) continue;
-      EXPECT_EQ(read_file(out(device)), npy(descr, program.to.box(device).extent,
-                                            tile_of(program.to, device, report->element_bytes)));
+      EXPECT_EQ(read_file(out(device)),
+                npy_text(descr, program.to.box(device).extent,
+                         tile_of(program.to, device, report->element_bytes)));
       std::filesystem::remove(out(device));
     }
     EXPECT_EQ(report->elements_checked, elements);
@@ -187,13 +182,13 @@ TEST_F(Tiles, of_several_pieces_are_streamed) {
 TEST_F(Tiles, and_one_file_may_be_mixed) {
   const Program program = rows_to_columns(3, 5);
   const Layout whole = Layout::listed(1, {6, 10}, {6, 10}, {0, 0}).value();
-  const std::string array = npy(">f4", {6, 10}, tile_of(whole, 0, 4));
+  const std::string array = npy_text(">f4", {6, 10}, tile_of(whole, 0, 4));
   write_file(folder_.file("a.npy"), array);
   const auto apart =
       run(program, {.input = folder_.file("a.npy"), .output_tiles = both().output_tiles});
   ASSERT_TRUE(apart) << render(apart.error());
   for (Size device : {0, 1}) {
-    EXPECT_EQ(read_file(out(device)), npy(">f4", {6, 5}, tile_of(program.to, device, 4)));
+    EXPECT_EQ(read_file(out(device)), npy_text(">f4", {6, 5}, tile_of(program.to, device, 4)));
   }
   write_tiles(program.from, ">f4");
   const auto together =
@@ -202,7 +197,7 @@ TEST_F(Tiles, and_one_file_may_be_mixed) {
   EXPECT_EQ(read_file(folder_.file("b.npy")), array);
   const auto generated = run(program, {.output_tiles = both().output_tiles});
   ASSERT_TRUE(generated) << render(generated.error());
-  EXPECT_EQ(read_file(out(1)), npy("<f4", {6, 5}, test::pattern_tile(program.to, 1, 4)));
+  EXPECT_EQ(read_file(out(1)), npy_text("<f4", {6, 5}, test::pattern_tile(program.to, 1, 4)));
 }
 
 TEST_F(Tiles, may_take_the_place_of_those_that_were_read) {
@@ -212,7 +207,7 @@ TEST_F(Tiles, may_take_the_place_of_those_that_were_read) {
   options.output_tiles = options.input_tiles;
   const auto report = run(program, options);
   ASSERT_TRUE(report) << render(report.error());
-  EXPECT_EQ(read_file(in(1)), npy("<i8", {6, 3}, tile_of(program.to, 1, 8)));
+  EXPECT_EQ(read_file(in(1)), npy_text("<i8", {6, 3}, tile_of(program.to, 1, 8)));
   EXPECT_THAT(names("in"), UnorderedElementsAre("t0.npy", "t1.npy"));
 }
 
@@ -330,7 +325,7 @@ TEST_F(Tiles, of_addends_are_added_as_the_program_says) {
       for (Size device = 0; device < program.devices; ++device) {
         if (program.to.tile_size(device) == 0) continue;
         EXPECT_EQ(read_file(out(device)),
-                  npy(descr, program.to.box(device).extent, wanted->tiles[index(device)]));
+                  npy_text(descr, program.to.box(device).extent, wanted->tiles[index(device)]));
       }
       const Size spoiled = number % program.devices;
       if (program.to.tile_size(spoiled) == 0) continue;
@@ -401,12 +396,12 @@ TEST_F(Tiles, that_do_not_fit_are_refused) {
   const std::string data(32, 'x');
   EXPECT_THAT(outcome(good.substr(0, good.size() - 1)), HasSubstr("the file is truncated"));
   EXPECT_THAT(outcome(good + "x"), HasSubstr("follow the last element"));
-  EXPECT_THAT(outcome(npy("<f4", {4, 2}, Bytes(32))),
+  EXPECT_THAT(outcome(npy_text("<f4", {4, 2}, Bytes(32))),
               HasSubstr("t1.npy: holds an array of shape [4, 2], where [2, 4] is the tile of "
                         "device 1"));
-  EXPECT_THAT(outcome(npy("<i4", {2, 4}, Bytes(32))),
+  EXPECT_THAT(outcome(npy_text("<i4", {2, 4}, Bytes(32))),
               HasSubstr("holds elements of type <i4, where the first tile holds <f4"));
-  EXPECT_THAT(outcome(npy(">f4", {2, 4}, Bytes(32))),
+  EXPECT_THAT(outcome(npy_text(">f4", {2, 4}, Bytes(32))),
               HasSubstr("holds elements of type >f4, where the first tile holds <f4"));
   EXPECT_THAT(outcome(good, {.type = ElementType{ElementKind::floating, 8}}),
               HasSubstr("holds elements of type <f4, where --dtype says <f8"));

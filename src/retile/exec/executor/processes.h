@@ -30,9 +30,8 @@ class Processes {
   /// one that failed, with its number as a note.
   [[nodiscard]] virtual Result<void> agree(const Result<void>& mine) const = 0;
   virtual void barrier() const = 0;
-  /// The text that process 0 gave, on all.
-  [[nodiscard]] virtual std::string broadcast(const std::string& text) const = 0;
-  /// The same from any process for a number.
+  /// What one process gave, on all.
+  [[nodiscard]] virtual std::string broadcast(const std::string& text, int root) const = 0;
   [[nodiscard]] virtual std::uint64_t broadcast(std::uint64_t number, int root) const = 0;
   /// Whether each process said yes.
   [[nodiscard]] virtual std::vector<bool> gather(bool mine) const = 0;
@@ -53,7 +52,7 @@ class OneProcess final : public Processes {
   [[nodiscard]] int processes() const override { return 1; }
   [[nodiscard]] Result<void> agree(const Result<void>& mine) const override { return mine; }
   void barrier() const override {}
-  [[nodiscard]] std::string broadcast(const std::string& text) const override { return text; }
+  [[nodiscard]] std::string broadcast(const std::string& text, int) const override { return text; }
   [[nodiscard]] std::uint64_t broadcast(std::uint64_t number, int) const override { return number; }
   [[nodiscard]] std::vector<bool> gather(bool mine) const override { return {mine}; }
   void maximum(std::span<std::uint64_t>) const override {}

@@ -131,10 +131,7 @@ class Communicator final : public Processes {
 
   [[nodiscard]] Result<void> agree(const Result<void>& mine) const override;
   void barrier() const override;
-  [[nodiscard]] std::string broadcast(const std::string& text) const override {
-    return broadcast(text, 0);
-  }
-  [[nodiscard]] std::string broadcast(const std::string& text, int root) const;
+  [[nodiscard]] std::string broadcast(const std::string& text, int root) const override;
   [[nodiscard]] std::uint64_t broadcast(std::uint64_t number, int root) const override;
   /// The bytes that `root` has, on all processes.
   void broadcast(std::span<std::byte> bytes, int root) const;
