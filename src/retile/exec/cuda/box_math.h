@@ -36,6 +36,14 @@ inline constexpr std::uint32_t division_limit = std::uint32_t{1} << 31;
   return (high + number) >> divider.shift;
 }
 
+/// The lowest digit of a number, which is left with the others.
+constexpr std::uint32_t take_digit(std::uint32_t& number, const Divider& extent) {
+  const std::uint32_t quotient = divide(number, extent);
+  const std::uint32_t digit = number - quotient * extent.divisor;
+  number = quotient;
+  return digit;
+}
+
 /// Dimensions of a box. Boxes of more are taken apart.
 inline constexpr std::uint32_t max_box_dims = 8;
 
@@ -81,12 +89,10 @@ struct Spot {
   std::uint32_t rest = unit;
   for (std::uint32_t i = 0; i < group.dims; ++i) {
     const bool is_last = i + 1 == group.dims;
-    const std::uint32_t quotient = is_last ? 0 : divide(rest, group.extents[i]);
-    const std::uint32_t digit = rest - quotient * group.extents[i].divisor;
+    const std::uint32_t digit = is_last ? rest : take_digit(rest, group.extents[i]);
     out.distance.source += static_cast<std::uint64_t>(digit * group.source_strides[i]);
     out.distance.target += static_cast<std::uint64_t>(digit * group.target_strides[i]);
     if (i == Group::box_dim) out.box = digit;
-    rest = quotient;
   }
   return out;
 }
@@ -107,8 +113,8 @@ class Walk {
     std::uint32_t further = block_threads;
     for (std::uint32_t i = 0; i + 1 < dims; ++i) {
       extents_[i] = group.extents[i].divisor;
-      digits_[i] = taken_off(rest, group.extents[i]);
-      further_[i] = taken_off(further, group.extents[i]);
+      digits_[i] = take_digit(rest, group.extents[i]);
+      further_[i] = take_digit(further, group.extents[i]);
       wraps_[i] = static_cast<std::uint64_t>(strides[i + 1] - extents_[i] * strides[i]);
     }
     digits_[dims - 1] = rest;
@@ -138,14 +144,6 @@ class Walk {
   }
 
  private:
-  /// The lowest digit of a number, which is left with the others.
-  static constexpr std::uint32_t taken_off(std::uint32_t& number, const Divider& extent) {
-    const std::uint32_t quotient = divide(number, extent);
-    const std::uint32_t digit = number - quotient * extent.divisor;
-    number = quotient;
-    return digit;
-  }
-
   std::uint32_t extents_[dims] = {};
   std::uint32_t digits_[dims] = {};
   std::uint32_t further_[dims] = {};  ///< the digits of block_threads
