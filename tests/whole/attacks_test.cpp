@@ -219,30 +219,63 @@ TEST(Attacks, padding_where_an_extent_is_1) {
   EXPECT_EQ(answer(before, before), "right");  // both of the whole array
 }
 
+/// Three integers on two devices: the last one holds one and padding, which `%inside` masks.
+const char* const inside =
+    "%p = u32[] partition-id()\n%n = s32[] convert(%p)\n%t = s32[] constant(2)\n"
+    "%f = s32[] multiply(%n, %t)\n%i = s32[2] iota(), iota_dimension=0\n"
+    "%b = s32[2] broadcast(%f), dimensions={}\n%j = s32[2] add(%i, %b)\n"
+    "%e = s32[] constant(3)\n%l = s32[2] broadcast(%e), dimensions={}\n"
+    "%inside = pred[2] compare(%j, %l), direction=LT\n";
+const char* const largest_of_both =
+    "ROOT %r = s32[] all-reduce(%s), channel_id=1, replica_groups={{0,1}}, "
+    "use_global_device_ids=true, to_apply=%maximum_s32\n";
+
 TEST(Attacks, integers_in_padding) {
   const std::string least = "%z = s32[] constant(-2147483648)\n";
   const std::string before =
       of_two("%x = s32[3] parameter(0), sharding={devices=[2]<=[2]}\n" + least +
              "ROOT %r = s32[] reduce(%x, %z), dimensions={0}, to_apply=%maximum_s32, "
              "sharding={replicated}\n");
-  const std::string together =
-      "ROOT %r = s32[] all-reduce(%s), channel_id=1, replica_groups={{0,1}}, "
-      "use_global_device_ids=true, to_apply=%maximum_s32\n";
   const std::string reduced = "= s32[] reduce(%y, %z), dimensions={0}, to_apply=%maximum_s32\n";
-  const std::string masked =
-      "%p = u32[] partition-id()\n%n = s32[] convert(%p)\n%t = s32[] constant(2)\n"
-      "%f = s32[] multiply(%n, %t)\n%i = s32[2] iota(), iota_dimension=0\n"
-      "%b = s32[2] broadcast(%f), dimensions={}\n%j = s32[2] add(%i, %b)\n"
-      "%e = s32[] constant(3)\n%l = s32[2] broadcast(%e), dimensions={}\n"
-      "%c = pred[2] compare(%j, %l), direction=LT\n%w = s32[2] broadcast(%z), dimensions={}\n"
-      "%y = s32[2] select(%c, %x, %w)\n";
+  const std::string masked = std::string(inside) +
+                             "%w = s32[2] broadcast(%z), dimensions={}\n"
+                             "%y = s32[2] select(%inside, %x, %w)\n";
   const std::string parameter = "%x = s32[2] parameter(0)\n" + least;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     EXPECT_EQ(
-        answer(before, of_two(parameter + "%y = s32[2] copy(%x)\n%s " + reduced + together), seed),
+        answer(before, of_two(parameter + "%y = s32[2] copy(%x)\n%s " + reduced + largest_of_both),
+               seed),
         "wrong");
-    EXPECT_EQ(answer(before, of_two(parameter + masked + "%s " + reduced + together), seed),
+    EXPECT_EQ(answer(before, of_two(parameter + masked + "%s " + reduced + largest_of_both), seed),
               "right");
+  }
+}
+
+/// One below the least integer is the largest, and one above the largest the least. Hardly any argument
+/// is either of them.
+TEST(Attacks, the_least_and_the_largest_integer_in_padding) {
+  for (const bool is_least : {true, false}) {
+    const auto overflows = [&](const std::string& extent) {
+      return "%o = s32[] constant(1)\n%os = s32[" + extent +
+             "] broadcast(%o), dimensions={}\n%y = s32[" + extent + "] " +
+             (is_least ? "subtract" : "add") + "(%x, %os)\n%c = pred[" + extent +
+             "] compare(%y, %x), direction=" + (is_least ? "GT" : "LT") + "\n";
+    };
+    const std::string any = "reduce(%m, %z), dimensions={0}, to_apply=%maximum_s32";
+    const std::string before =
+        of_two("%x = s32[3] parameter(0), sharding={devices=[2]<=[2]}\n" + overflows("3") +
+               "%m = s32[3] convert(%c)\n%z = s32[] constant(0)\nROOT %r = s32[] " + any +
+               ", sharding={replicated}\n");
+    const auto after = [&](const std::string& where) {
+      return of_two("%x = s32[2] parameter(0)\n" + overflows("2") + where +
+                    "%m = s32[2] convert(%w)\n%z = s32[] constant(0)\n%s = s32[] " + any + "\n" +
+                    largest_of_both);
+    };
+    const std::string masked = std::string(inside) + "%w = pred[2] and(%c, %inside)\n";
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      EXPECT_EQ(answer(before, after("%w = pred[2] copy(%c)\n"), seed), "wrong") << is_least;
+      EXPECT_EQ(answer(before, after(masked), seed), "right") << is_least;
+    }
   }
 }
 
