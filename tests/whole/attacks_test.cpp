@@ -191,6 +191,8 @@ TEST(Attacks, devices_that_hold_their_own) {
     const std::string text = of_two(floats + root_of("f32[4]", swapped + rest), "", header);
     EXPECT_EQ(answer(text, of_two(copied, "", header)), "wrong") << header;
     EXPECT_EQ(answer(text, text), "right") << header;
+    // Partitions of a text that says nothing of them hold the whole, replicas what each has.
+    EXPECT_EQ(answer(of_two(copied, "", header), text), rest.empty() ? "wrong" : "right") << header;
   }
   // The devices of the text before hold different numbers, and those of the other one the same.
   const std::string own = "%p = u32[] partition-id()\n" + root_of("u32[]", "copy(%p)");
