@@ -105,6 +105,11 @@ TEST(Attacks, conversions_by_type) {
        root_of("s32[4]", "bitcast-convert(%x)"),
        "%y = f64[4] convert(%x)\n%z = s64[4] bitcast-convert(%y)\n" +
            root_of("s32[4]", "convert(%z)")},
+      {"bits of f4 and of f8", "%x = f4e2m1fn[4] parameter(0)\n",
+       "%y = s4[4] bitcast-convert(%x)\n" + root_of("s32[4]", "convert(%y)"),
+       "%y = s4[4] bitcast-convert(%x)\n" + root_of("s32[4]", "convert(%y)"),
+       "%w = f8e4m3fn[4] convert(%x)\n%b = s8[4] bitcast-convert(%w)\n%y = s4[4] convert(%b)\n" +
+           root_of("s32[4]", "convert(%y)")},
   });
   // Every value of 16 bits keeps them, but for those of what is no number.
   EXPECT_EQ(answer(module_of(words + there_and_back("f16", "u16")),
