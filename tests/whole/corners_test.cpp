@@ -352,14 +352,14 @@ std::vector<Said> corners_of_numbers() {
        "%s = f32[2] multiply(%x, %x)\nROOT %r = f64[2] convert(%s)\n"},
       {"numbers of the texts keep their order", "%x = f32[4] parameter(0)\n",
        "%h = f32[4] constant({0.25, 0.25, 0.25, 0.25})\nROOT %r = f32[4] maximum(%x, %h)\n",
-       "%l = f32[4] constant({-0.25, -0.25, -0.25, -0.25})\n%a = f32[4] maximum(%x, %l)\n"
+       "%l = f32[4] constant({-0.5, -0.5, -0.5, -0.5})\n%a = f32[4] maximum(%x, %l)\n"
        "%h = f32[4] constant({0.25, 0.25, 0.25, 0.25})\nROOT %r = f32[4] maximum(%a, %h)\n",
        "%h = f32[4] constant({0.25, 0.25, 0.25, 0.25})\nROOT %r = f32[4] minimum(%x, %h)\n"},
       {"numbers of the first text keep theirs, too", "%x = f32[4] parameter(0)\n",
        "%l = f32[4] constant({-0.5, -0.5, -0.5, -0.5})\n%a = f32[4] minimum(%x, %l)\n"
-       "%h = f32[4] constant({0.5, 0.5, 0.5, 0.5})\nROOT %r = f32[4] minimum(%a, %h)\n",
+       "%h = f32[4] constant({0.75, 0.75, 0.75, 0.75})\nROOT %r = f32[4] minimum(%a, %h)\n",
        "%l = f32[4] constant({-0.5, -0.5, -0.5, -0.5})\nROOT %r = f32[4] minimum(%x, %l)\n",
-       "%h = f32[4] constant({0.5, 0.5, 0.5, 0.5})\nROOT %r = f32[4] minimum(%x, %h)\n"},
+       "%h = f32[4] constant({0.75, 0.75, 0.75, 0.75})\nROOT %r = f32[4] minimum(%x, %h)\n"},
       {"infinities are equal", "%x = f32[2] parameter(0)\n%y = f32[2] parameter(1)\n",
        "%i = f32[] constant(inf)\n%b = f32[2] broadcast(%i), dimensions={}\n"
        "%m = f32[2] maximum(%b, %x)\nROOT %r = f32[4] concatenate(%m, %y), dimensions={0}\n",
