@@ -298,6 +298,10 @@ TEST(Smaller, loops_and_branches_have_the_dimensions_of_what_they_take) {
       {"a loop", loop, "right, 64 to 2", computations("  %s = f32[64] negate(%v)\n")},
       {"a loop that reverses", loop, "right",
        computations("  %s = f32[64] reverse(%v), dimensions={0}\n")},
+      {"a loop that reads a part of what it takes", loop, "right, 64 to 4, 32 to 2",
+       computations("  %h = f32[32] slice(%v), slice={[16:48]}\n  %z = f32[] constant(0)\n"
+                    "  %q = f32[] reduce(%h, %z), dimensions={0}, to_apply=%add_f32\n"
+                    "  %s = f32[64] broadcast(%q), dimensions={}\n")},
       {"a branch", branch, "right, 64 to 2", branches("copy(%x)")},
       {"a branch that reverses", branch, "right", branches("reverse(%x), dimensions={0}")},
   });
