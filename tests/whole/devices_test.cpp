@@ -270,22 +270,26 @@ TEST(Devices, give_memory_back) {
 }
 
 TEST(Differences, say_where_and_how_many) {
-  const std::string before = whole_on(2,
-                                      "%x = f32[6] parameter(0), sharding={devices=[2]<=[2]}\n"
-                                      "ROOT %r = f32[6] copy(%x), sharding={devices=[2]<=[2]}\n");
-  const std::string after =
-      cut_on(2,
-             "%x = f32[3] parameter(0)\n%p = u32[] partition-id()\n%z = u32[] constant(0)\n"
-             "%first = pred[] compare(%p, %z), direction=EQ\n%f = pred[3] broadcast(%first), "
-             "dimensions={}\n%m = f32[3] constant({1, 2, 2})\n%d = f32[3] multiply(%x, %m)\n"
-             "ROOT %r = f32[3] select(%f, %x, %d)\n");
-  const Result<Validation> out = validated(before, after);
-  ASSERT_TRUE(out && out->difference);
-  EXPECT_EQ(out->difference->device, 1);
-  EXPECT_EQ(out->difference->at, (Shape{1}));
-  EXPECT_EQ(out->difference->element, (Shape{4}));
-  EXPECT_EQ(out->difference->differing, 2);
-  EXPECT_EQ(out->difference->elements, 3);
+  for (const std::string type : {"f32", "s32"}) {
+    const std::string before = whole_on(
+        2, "%x = " + type + "[6] parameter(0), sharding={devices=[2]<=[2]}\nROOT %r = " + type +
+               "[6] copy(%x), sharding={devices=[2]<=[2]}\n");
+    const std::string tile = type + "[3]";
+    const std::string after =
+        cut_on(2, "%x = " + tile +
+                      " parameter(0)\n%p = u32[] partition-id()\n%z = u32[] constant(0)\n"
+                      "%first = pred[] compare(%p, %z), direction=EQ\n%f = pred[3] "
+                      "broadcast(%first), dimensions={}\n%m = " +
+                      tile + " constant({0, 1, 1})\n%d = " + tile +
+                      " add(%x, %m)\nROOT %r = " + tile + " select(%f, %x, %d)\n");
+    const Result<Validation> out = validated(before, after);
+    ASSERT_TRUE(out && out->difference) << type;
+    EXPECT_EQ(out->difference->device, 1) << type;
+    EXPECT_EQ(out->difference->at, (Shape{1})) << type;
+    EXPECT_EQ(out->difference->element, (Shape{4})) << type;
+    EXPECT_EQ(out->difference->differing, 2) << type;
+    EXPECT_EQ(out->difference->elements, 3) << type;
+  }
 }
 
 TEST(Differences, of_a_later_result_count) {
@@ -358,7 +362,7 @@ TEST(Differences, that_few_numbers_show_are_tried_with_several) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     wrong += answer(text("0.75"), text("0.875"), seed) == "wrong" ? 1 : 0;
   }
-  EXPECT_GT(wrong, 6);
+  EXPECT_GT(wrong, 12);  // one number in eight is large enough, where none is below 0 one in four
 }
 
 /// Halves a number until it is small, at most so often.
