@@ -402,6 +402,9 @@ TEST(UnevenOptimum, no_step_along_several_dimensions_takes_tiles_that_differ) {
   EXPECT_EQ(words("[2~{x,y}4, 2{z}4]", "[4~{y}4, 4]"), "allgather_dims ");
   EXPECT_EQ(words("[2~{x,y}4, 2{z}4]", "[4, 4]"), "alltoall allgather ");
   EXPECT_EQ(words("[2={x,y}6, 2{z}4]", "[6, 4]"), "alltoall allgather ");
+  // Cuts of which no rule says where they are.
+  EXPECT_EQ(words("[(0,2,4,7,10){x,y}10, 2{z}4]", "[(0,4,10){y}10, 4]"), "allgather_dims ");
+  EXPECT_EQ(words("[(0,2,4,7,10){x,y}10, 2{z}4]", "[10, 4]"), "allgather allgather ");
 }
 
 }  // namespace

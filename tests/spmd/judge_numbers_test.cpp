@@ -62,6 +62,10 @@ TEST(JudgeNumbers, gates_far_from_0_are_found) {
   EXPECT_EQ(verdict("relu (sub (scale 3 x) (fill 1000 x))", "fill 0 x"), wrong);
   EXPECT_EQ(verdict("relu (sub x (scale 1000 (fill 1000 x)))", "fill 0 x"), wrong);
   EXPECT_EQ(verdict("relu (sub (relu (sub x (fill 500 x))) (fill 500 x))", "fill 0 x"), wrong);
+  // Beyond the product of the constants, and beyond their sum.
+  EXPECT_EQ(verdict("relu (sub x (scale 100000 (fill 100000 x)))", "fill 0 x"), wrong);
+  const std::string twice = "(relu (sub (relu (sub x (fill 5000000 x))) (fill 6000000 x)))";
+  EXPECT_EQ(verdict("relu (sub " + twice + " (fill 7000000 x))", "fill 0 x"), wrong);
 }
 
 /// A hat over one number alone.
@@ -75,11 +79,15 @@ TEST(JudgeNumbers, numbers_beside_constants_are_drawn) {
   }
 }
 
-/// A hat over the numbers from 100 to 200, beside a constant that is far larger.
+/// Hats over the numbers from 100 to 200 and from 100 to 130, beside a constant that is far larger. Over the
+/// second there is no constant either.
 TEST(JudgeNumbers, numbers_between_small_and_large_constants_are_drawn) {
   const std::string hat = "relu (sub (fill 50 x) (max (sub x (fill 150 x)) (sub (fill 150 x) x)))";
   const std::string zero = "(scale 0 (fill 4611686018427387904 x))";
   EXPECT_EQ(verdict("add (" + hat + ") " + zero, "fill 0 x"), wrong);
+  const std::string beside = "(sub (scale 2 x) (fill 230 x))";
+  const std::string aside = "relu (sub (fill 30 x) (max " + beside + " (neg " + beside + ")))";
+  EXPECT_EQ(verdict("add (" + aside + ") " + zero, "fill 0 x"), wrong);
 }
 
 TEST(JudgeNumbers, maxima_that_are_the_same_are_right) {

@@ -176,8 +176,9 @@ def of_options():
         call("mesh/bad-type", "--mesh", "x:2", "[3{x}4]", "[4]"),
         call("mesh/cost-beyond", *problems.HUGE[5].words()),
         call("time/evaluation", "-", "--timeout", "1",
-            stdin=HEADER + "devices 67108864\nfrom [67108864]\nto [67108864]\nallpermute pairs=[[1,2],[2,1]]\n"
-             + 2 * "allpermute source=[67108864]<=[8192,8192]T(1,0)\n"),
+            # Many short steps, so that it sees in time that the time is up.
+            stdin=HEADER + "devices 4194304\nfrom [4194304]\nto [4194304]\nallpermute pairs=[[1,2],[2,1]]\n"
+             + 200 * "allpermute source=[4194304]<=[2048,2048]T(1,0)\n"),
         call("time/no-answer", "-", "--timeout", "1", stdin=SLOW, progress=True),
         call("time/no-answer-json", "-", "--timeout", "1", "--json", stdin=SLOW),
         call("plane", "-", stdin=PLANE),
