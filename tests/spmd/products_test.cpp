@@ -68,7 +68,8 @@ TEST(Products, all_transposes_of_two_matrices) {
 TEST(Products, what_is_no_product_of_matrices) {
   for (const std::string text :
        {"ik,kj->i", "ik,kj->ijk", "ik->ik", "ii,ij->ij", "ij,ij->ij", "ij,ji->ij", "ik,ij->ij",
-        "i+k,kj->ij", "i+jk,kj->ij", "ki+j,kj->ij", "k,kj->jk", "ik,kj,jk->ij", "ik,ik->ik", "ij,kk->ij", "ik,jk->ik", ",->"}) {
+        "i+k,kj->ij", "i+jk,kj->ij", "ki+j,kj->ij", "k,kj->jk", "ik,kj,jk->ij", "ik,ik->ik",
+        "ij,kk->ij", "ik,jk->ik", ",->"}) {
     EXPECT_FALSE(product_of(text, 2, 2, 2)) << text;
   }
   const Size most = 2147483647;
