@@ -39,7 +39,8 @@ struct Layout {
   std::vector<Digit> zs = {};  // with an addition: the digits of the number of a device's addend
 };
 
-/// For each dimension the indices that a device holds, ascending; an empty box has none in any.
+/// For each dimension the indices that a device holds, ascending; an empty box has none in any. Of tiles that
+/// are dealt out they need not follow one another.
 using Box = std::vector<Sizes>;
 
 /// A box takes one, and one more for each of its dimensions.
@@ -61,6 +62,16 @@ inline std::optional<Size> tile_count(const std::vector<Digit>& xs) {
   Sizes k;
   for (const Digit& x : xs) k.push_back(x.size);
   return product(k);
+}
+
+/// Whether a dimension may give a tile several stretches of indices: dealt out in more than one round, or in
+/// sections.
+inline bool deals(const Layout& L) {
+  return std::any_of(L.dims.begin(), L.dims.end(), [](const LayoutDim& dim) {
+    const Size N = tile_count(dim.xs).value();
+    const bool has_rounds = dim.C.mark == '@' && !covers(dim.C.c, N, dim.n);
+    return N > 1 && (has_rounds || !dim.C.sections.empty());
+  });
 }
 
 /// Sorted by stride, s·k divides the next s, and the last s·k divides P: no digit stands twice.

@@ -5,6 +5,9 @@
 ///   c~{x̄}n              index i is in tile i div c, whatever c is
 ///   c={x̄}n              balanced: every tile has n div N indices, the first n mod N one more; c as of c{x̄}n
 ///   (o_0,..,o_N){x̄}n    index i is in tile t when o_t <= i < o_{t+1}
+///   c@{x̄}n              dealt out: index i is in tile (i div c) mod N
+/// Of n_1+n_2+.. in the place of n each section is cut so by itself, in c{x̄}n or c@{x̄}n. There c of the first
+/// is how many indices the largest tile has.
 /// A halo <lo,hi> adds indices before and behind those of a tile that has any.
 /// Left out: which device holds which tile (boxes.h), and the text (program/layout_text.h).
 #pragma once
@@ -25,9 +28,10 @@ constexpr Size most_tags_in_all = Size{1} << 28;
 /// C<lo,hi>
 struct Cuts {
   Size c = 1;
-  char mark = ' ';              // '~' of c~{x̄}n, '=' of c={x̄}n
+  char mark = ' ';              // '~' of c~{x̄}n, '=' of c={x̄}n, '@' of c@{x̄}n
   std::optional<Sizes> o = {};  // (o_0,..,o_N){x̄}n, and c means nothing
   Size lo = 0, hi = 0;
+  Sizes sections = {};  // n_1, n_2, .. where there are several; else none
 };
 
 /// n <= c N. A product that is not below 2^63 is above every n.
@@ -48,6 +52,15 @@ inline bool wf_list(const Sizes& o, Size N, Size n) {
          std::is_sorted(o.begin(), o.end());
 }
 
+/// n / N, rounded up.
+inline Size ceil_of(Size n, Size N) { return n / N + (n % N != 0 ? 1 : 0); }
+
+/// The same of sections: their c together.
+inline bool wf_sections(Size c, const Sizes& sections, Size N) {
+  for (const Size n : sections) c -= ceil_of(n, N);
+  return c == 0;
+}
+
 /// How many of n indices tile t of N has, where they are balanced.
 inline Size balanced_width(Size t, Size N, Size n) { return n / N + (t < n % N ? 1 : 0); }
 
@@ -63,11 +76,18 @@ inline std::vector<Sizes> tiles(const Cuts& C, Size N, Size n) {
     const Size width = balanced_width(static_cast<Size>(t), N, n);
     while (static_cast<Size>(out[t].size()) < width) out[t].push_back(next++);
   }
-  for (Size i = 0; !C.o && C.mark != '=' && i < n; ++i)
-    out[static_cast<Index>(i / C.c)].push_back(i);  // i div c = t
+  const bool deals = C.mark == '@';
+  Size begin = 0;
+  for (const Size n_s : C.sections.empty() ? Sizes{n} : C.sections) {
+    const Size c = C.sections.empty() || deals ? C.c : ceil_of(n_s, N);
+    for (Size i = 0; !C.o && C.mark != '=' && i < n_s; ++i) {
+      out[static_cast<Index>(deals ? i / c % N : i / c)].push_back(begin + i);
+    }
+    begin += n_s;
+  }
   Size room = most_tags_in_all;
   for (Sizes& tile : out) {
-    if (tile.empty()) continue;  // a halo needs a tile
+    if (tile.empty() || (C.lo == 0 && C.hi == 0)) continue;  // a halo needs a tile
     const Size first = std::max<Size>(0, tile.front() - C.lo);
     const Size last = std::min(n - 1, tile.back() + C.hi);
     if (last - first >= room) throw too_many_tags;

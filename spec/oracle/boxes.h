@@ -14,6 +14,15 @@ inline Layout well_formed_layout(Tokens& in, const Positions& mesh) {
   return out;
 }
 
+/// 0..2+8..10
+inline void print_side(std::ostream& out, const Sizes& side) {
+  out << side.front() << "..";
+  for (Index a = 1; a < side.size(); ++a) {
+    if (side[a] != side[a - 1] + 1) out << side[a - 1] + 1 << "+" << side[a] << "..";
+  }
+  out << side.back() + 1;
+}
+
 /// 3: [0..6, 18..23]
 inline void print_box(std::ostream& out, Size d, const Box& box) {
   const auto is_empty = [](const Sizes& side) { return side.empty(); };
@@ -24,7 +33,8 @@ inline void print_box(std::ostream& out, Size d, const Box& box) {
   }
   const char* between = "[";
   for (const Sizes& side : box) {
-    out << between << side.front() << ".." << side.back() + 1;
+    out << between;
+    print_side(out, side);
     between = ", ";
   }
   out << (box.empty() ? "[]" : "]");

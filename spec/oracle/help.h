@@ -130,12 +130,14 @@ Exit codes: 0; 2 the input cannot be read; 3 undecided: every cost is 2^63 or mo
       {"boxes", R"(usage: retile-oracle boxes --mesh MESH [LAYOUT | -]
 
 Prints the box of every device, a line each: in each dimension the first index that it holds, and
-the one behind the last. A device that holds nothing is empty. Layouts are those of a Program
-retile.program/2:
+the one behind the last; where there are gaps, those of each stretch, as 0..2+8..10. A device that
+holds nothing is empty. Layouts are those of a Program retile.program/2:
 
   6{a}16                dimension 16 cut every 6 = 16 / 3, rounded up, over an axis a:3
   8~{a}16               cut every 8, the last tile is empty
   (0,4,12,16){a}16      cut at 4 and 12
+  2@{a}16               blocks of 2, dealt out in turn
+  4{a}8+4               the first 8 and the last 4 cut each by itself
   6{a}16<1,1>           and one more index on each side, where there is one
   [9, 4]@3              device 3 holds everything
   3{x:(1)2}6            over the major 2 of an axis x:6

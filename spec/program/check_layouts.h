@@ -33,8 +33,10 @@ class LayoutReplay : protected LayoutState {
     out_.height = out_.bound;
     for (Index k = 0; k < program_.steps.size() && !out_.wrong; ++k) out_.wrong = apply(k);
     if (!out_.wrong) out_.wrong = differs(to, program_.to, "end", out_.steps);
-    // Where a device was left without a box in order, that step is at fault for a wrong end.
-    if (out_.wrong && out_.wrong->reason == "end" && not_a_box_) out_.wrong = not_a_box_;
+    // Where a device was left without a box in order, that step is at fault for a wrong end, unless tiles need
+    // not be boxes.
+    const bool blames = not_a_box_ && !deals(program_);
+    if (out_.wrong && out_.wrong->reason == "end" && blames) out_.wrong = not_a_box_;
     out_.right = !out_.wrong;
     out_.within_bound = out_.height <= out_.bound;
     return out_;

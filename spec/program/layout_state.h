@@ -8,6 +8,13 @@
 
 namespace spec {
 
+/// Whether an end or a claim gives a tile several boxes.
+inline bool deals(const Program& program) {
+  bool out = deals(*program.from.layout) || deals(*program.to.layout);
+  for (const Step& step : program.steps) out = out || (step.map && deals(*step.map->layout));
+  return out;
+}
+
 class LayoutState {
  public:
   LayoutState(const Program& program, Size limit)

@@ -3,8 +3,8 @@
 ///   mesh   = axis {"," axis} ["order" "=" (iota | ints)]
 ///   layout = "[" [dim {"," dim}] "]" ["@" INT] | addition "{" digit {"," digit} "}" "[" [dim {"," dim}] "]"
 ///   addition = "sum" | "max" | "min" | "stack"
-///   dim    = INT | cuts "{" [digit {"," digit}] "}" INT ["<" INT "," INT ">"]
-///   cuts   = INT | INT "~" | INT "=" | "(" INT {"," INT} ")"
+///   dim    = INT | cuts "{" [digit {"," digit}] "}" INT {"+" INT} ["<" INT "," INT ">"]
+///   cuts   = INT | INT "~" | INT "=" | INT "@" | "(" INT {"," INT} ")"
 ///   digit  = NAME [":" INT] | NAME ":" "(" INT ")" INT | INT ":" INT
 ///
 /// `read_` takes the next tokens and throws ParseError.
@@ -113,7 +113,15 @@ inline std::string no_ceil(Size c, Size N, Size n, const std::string& xs, char m
 inline void check_cuts(const LayoutDim& dim, const ParseError& place, const std::string& xs) {
   const auto N = tile_count(dim.xs);
   if (!N) Tokens::fail(place, "the number of tiles is not below 2^63");
-  const auto& [c, mark, o, lo, hi] = dim.C;
+  const auto& [c, mark, o, lo, hi, sections] = dim.C;
+  if (!sections.empty() && (o || mark == '~' || mark == '=')) {
+    Tokens::fail(place, "sections stand behind c{..} and c@{..} alone");
+  }
+  if (!sections.empty() && mark == ' ' && !wf_sections(c, sections, *N)) {
+    Tokens::fail(place, "the largest tile of these sections has other than " + std::to_string(c) +
+                            " elements [WF-DIM-CEIL]");
+  }
+  if (mark == '@' || !sections.empty()) return;
   if (o && !wf_list(*o, *N, dim.n)) {
     Tokens::fail(place, "a list has one number more than there are tiles, " + std::to_string(*N) +
                             ", and goes from 0 to " + std::to_string(dim.n) + " and never down");
@@ -135,7 +143,7 @@ inline LayoutDim read_layout_dim(Tokens& in, const std::map<Name, Digit>& axes) 
     in.expect(")");
   } else {
     out.C.c = out.n = in.integer(1);
-    for (const char mark : {'~', '='}) {
+    for (const char mark : {'~', '=', '@'}) {
       if (in.accept(std::string(1, mark))) out.C.mark = mark;
     }
     if (out.C.mark == ' ' && in.peek() != '{') return out;  // c alone means c{}c
@@ -145,8 +153,18 @@ inline LayoutDim read_layout_dim(Tokens& in, const std::map<Name, Digit>& axes) 
   std::string xs = in.since(braces);
   std::erase_if(out.xs, [](const Digit& x) { return x.size == 1; });
   out.n = in.integer(1);
+  while (in.accept("+")) {
+    if (out.C.sections.empty()) out.C.sections = {out.n};
+    out.C.sections.push_back(in.integer(1));
+    if (__builtin_add_overflow(out.n, out.C.sections.back(), &out.n)) {
+      Tokens::fail(start, "the sections together are not below 2^63");
+    }
+  }
   check_cuts(out, start, xs.substr(1, xs.size() - 2));
   if (!in.accept("<")) return out;
+  if (out.C.mark == '@' || !out.C.sections.empty()) {
+    Tokens::fail(start, "what is dealt out, or cut in sections, has no halo");
+  }
   out.C.lo = in.integer(0, out.n);
   in.expect(",");
   out.C.hi = in.integer(0, out.n);

@@ -428,18 +428,19 @@ class Draws {
     if (addition != Addition::stack) out.add = addition;
     std::map<std::pair<Shape, Shape>, std::vector<Size>> addend_of;  // of each of `from`, by tile
     for (Size d = 0; d < to.devices(); ++d) {
-      const retile::Box box = to.box(d);
-      if (retile::is_empty(box.extent)) continue;
-      auto& goes_to =
-          addend_of[naming.by_tile ? std::pair(box.at, box.extent) : std::pair<Shape, Shape>()];
+      const std::vector<retile::TilePart> parts = to.parts(d);
+      if (parts.empty()) continue;
+      auto& goes_to = addend_of[naming.by_tile ? std::pair(parts.front().box.at, to.tile(d))
+                                               : std::pair<Shape, Shape>()];
       while (std::ssize(goes_to) < from.addend_count()) {
         const Size k = std::ssize(goes_to);
         goes_to.push_back(
             out.add ? static_cast<Size>(below(static_cast<std::size_t>(to.addend_count()))) : k);
       }
       for (Size k = 0; k < from.addend_count(); ++k) {
-        if (goes_to[static_cast<std::size_t>(k)] == to.addend(d))
-          fetch(from, k, {d, box.at}, box, out);
+        if (goes_to[static_cast<std::size_t>(k)] != to.addend(d)) continue;
+        for (const retile::TilePart& part : parts)
+          fetch(from, k, {d, shift_of(part)}, part.box, out);
       }
     }
     std::shuffle(out.transfers.begin(), out.transfers.end(), random_);
@@ -449,18 +450,26 @@ class Draws {
     return step;
   }
 
-  /// A device, and where its tile lies.
+  /// A device, and how far a part of its tile lies away in the array.
   struct Target {
     Size device = 0;
     Shape at;
   };
+  static Shape shift_of(const retile::TilePart& part) {
+    Shape out = part.box.at;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] -= part.place[i];
+    return out;
+  }
 
   /// Brings a box of an addend to a device, in pieces that some other device holds whole.
   void fetch(const Layout& from, Size addend, const Target& target, const retile::Box& box,
              retile::Exchange& out) {
-    std::vector<Size> holders;
+    std::vector<Target> holders;
     for (Size d = 0; d < from.devices(); ++d) {
-      if (from.addend(d) == addend && holds(from.box(d), box)) holders.push_back(d);
+      if (from.addend(d) != addend) continue;
+      for (const retile::TilePart& part : from.parts(d)) {
+        if (holds(part.box, box)) holders.push_back({d, shift_of(part)});
+      }
     }
     std::vector<std::size_t> longer;  // dimensions that can be cut
     for (std::size_t i = 0; i < box.extent.size(); ++i) {
@@ -477,12 +486,11 @@ class Draws {
       fetch(from, addend, target, high, out);
       return;
     }
-    const Size source = holders.at(below(holders.size()));
-    retile::Transfer transfer{target.device, source, box.at, box.at, box.extent};
-    const Shape source_at = from.box(source).at;
+    const Target source = holders.at(below(holders.size()));
+    retile::Transfer transfer{target.device, source.device, box.at, box.at, box.extent};
     for (std::size_t i = 0; i < box.at.size(); ++i) {
       transfer.target_start[i] -= target.at[i];
-      transfer.source_start[i] -= source_at[i];
+      transfer.source_start[i] -= source.at[i];
     }
     out.transfers.push_back(std::move(transfer));
   }

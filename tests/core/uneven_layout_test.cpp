@@ -65,6 +65,98 @@ TEST(Cuts, balanced_tiles_differ_by_one_element_at_most_and_the_longer_ones_come
   EXPECT_EQ(many.at(many.count()), std::numeric_limits<Size>::max());
 }
 
+/// What a tile has of a dimension, by a filter over all its indices.
+void has_indices_of(const Cuts& cuts, const std::vector<std::vector<Size>>& wanted) {
+  Size largest = 0;
+  Size stretches = 0;
+  for (Size t = 0; t < cuts.count(); ++t) {
+    std::vector<Size> found;
+    Size end = -1;
+    for (const Stretch& one : cuts.stretches(t)) {
+      ASSERT_GT(one.begin, end) << "as long as they can be, in order";
+      for (Size i = one.begin; i < one.end; ++i) found.push_back(i);
+      end = one.end;
+      ++stretches;
+    }
+    ASSERT_EQ(found, wanted[static_cast<std::size_t>(t)]) << "tile " << t;
+    ASSERT_EQ(cuts.width(t), static_cast<Size>(found.size()));
+    largest = std::max(largest, cuts.width(t));
+  }
+  ASSERT_EQ(cuts.largest(), largest);
+  ASSERT_LE(stretches, std::max(cuts.stretches(), cuts.count()));
+}
+
+TEST(Cuts, blocks_that_are_dealt_out_are_the_indices_of_that_remainder) {
+  std::size_t dealt = 0;
+  for (Size count = 1; count <= 12; ++count) {
+    for (Size global = 1; global <= 30; ++global) {
+      for (Size block = 1; block <= global; ++block) {
+        for (Size first = 0; first < global; first += 1 + global / 4) {
+          SCOPED_TRACE(testing::Message() << count << " tiles of " << global << " in blocks of "
+                                          << block << ", the first section " << first);
+          std::vector<Section> sections = {{global, block}};
+          if (first > 0) sections.insert(sections.begin(), {first, block});
+          const Cuts cuts = Cuts::dealt(count, sections);
+          std::vector<std::vector<Size>> wanted(static_cast<std::size_t>(count));
+          for (Size i = 0; i < global; ++i) {
+            const Size place = i < first ? i : i - first;
+            wanted[static_cast<std::size_t>(place / block % count)].push_back(i);
+          }
+          has_indices_of(cuts, wanted);
+          const bool is_one_round = first == 0 && block * count >= global;
+          EXPECT_EQ(cuts.is_dealt(), count > 1 && !is_one_round);
+          dealt += cuts.is_dealt() ? 1U : 0U;
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(dealt, 10'000U);
+  // Widths are worked out, not counted.
+  const Size most = std::numeric_limits<Size>::max();
+  const Cuts many = Cuts::dealt(2, {{most, 1}});
+  EXPECT_EQ(many.width(0), most / 2 + 1);
+  EXPECT_EQ(many.width(1), most / 2);
+  EXPECT_EQ(Cuts::dealt(3, {{4, most}, {most, most}}), Cuts::dealt(3, {{4, 4}, {most, most - 4}}));
+}
+
+TEST(DealtLayout, parts_are_the_product_of_what_a_tile_has_of_each_dimension) {
+  const auto layout = Layout::numbered(
+      6, {Cuts::dealt(2, {{7, 2}}), Cuts::dealt(3, {{4, 2}, {8, 2}})}, {{{3, 2}}, {{1, 3}}});
+  ASSERT_TRUE(layout.has_value());
+  EXPECT_FALSE(layout->in_boxes());
+  EXPECT_FALSE(layout->is_even());
+  EXPECT_TRUE(layout->covers_once());
+  EXPECT_EQ(layout->tile(), (Shape{4, 4}));
+  EXPECT_EQ(layout->tile_size(), 16);
+  EXPECT_EQ(layout->tile(2), (Shape{0, 0}));  // rows, but no columns
+  EXPECT_EQ(layout->local_shape(2), (Shape{4, 0}));
+  EXPECT_EQ(layout->parts(2), std::vector<TilePart>());
+  EXPECT_EQ(layout->parts(4), (std::vector<TilePart>{{{0, 0}, {{2, 2}, {2, 2}}},
+                                                     {{0, 2}, {{2, 6}, {2, 2}}},
+                                                     {{2, 0}, {{6, 2}, {1, 2}}},
+                                                     {{2, 2}, {{6, 6}, {1, 2}}}}));
+  EXPECT_EQ(layout->extents(), (std::vector<Size>{4, 4, 4, 4, 0, 0, 3, 4, 3, 4, 0, 0}));
+  EXPECT_TRUE(layout->equivalent(*layout));
+  const auto other = Layout::numbered(
+      6, {Cuts::dealt(2, {{7, 2}}), Cuts::dealt(3, {{4, 1}, {8, 2}})}, {{{3, 2}}, {{1, 3}}});
+  EXPECT_FALSE(layout->equivalent(*other));
+  // As many elements on every device, but others.
+  const auto by_1 = Layout::numbered(2, {Cuts::dealt(2, {{8, 1}})}, {{{1, 2}}});
+  const auto by_2 = Layout::numbered(2, {Cuts::dealt(2, {{8, 2}})}, {{{1, 2}}});
+  EXPECT_FALSE(by_1->equivalent(*by_2));
+  EXPECT_TRUE(
+      by_2->equivalent(*Layout::numbered(2, {Cuts::dealt(2, {{4, 2}, {8, 2}})}, {{{1, 2}}})));
+}
+
+TEST(DealtLayout, too_many_boxes_are_refused) {
+  const Size most = Size{1} << 40;
+  const auto layout =
+      Layout::numbered(4, {Cuts::dealt(2, {{most, 1}}), Cuts::even(3, 2)}, {{{1, 2}}, {{2, 2}}});
+  ASSERT_FALSE(layout.has_value());
+  EXPECT_EQ(layout.error().code, Code::limit_reached);
+}
+
 TEST(UnevenLayout, boxes_of_blocks_are_the_indices_of_that_quotient) {
   std::size_t compared = 0;
   for (Size devices = 1; devices <= 12; ++devices) {

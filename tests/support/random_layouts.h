@@ -34,8 +34,25 @@ inline std::vector<std::vector<retile::Digit>> random_digits(std::mt19937_64& ra
   return out;
 }
 
-/// Blocks, most of them, some larger than they must be; or balanced or listed cuts.
+/// Blocks that are dealt out, in one section or two; or two sections that are cut.
+inline retile::Cuts random_dealt_cuts(std::mt19937_64& random, retile::Size count,
+                                      retile::Size global) {
+  std::vector<retile::Section> sections = {{global, 1 + draw(random, 3)}};
+  if (global > 1 && random() % 2 == 0) {
+    const retile::Size first = 1 + draw(random, global - 1);
+    sections.insert(sections.begin(), {first, sections.front().block});
+    if (random() % 2 == 0) {
+      sections[0].block = (first + count - 1) / count;
+      sections[1].block = (global - first + count - 1) / count;
+    }
+  }
+  return retile::Cuts::dealt(count, std::move(sections));
+}
+
+/// Blocks, most of them, some larger than they must be; or balanced or listed cuts, or blocks that are dealt
+/// out.
 inline retile::Cuts random_cuts(std::mt19937_64& random, retile::Size count, retile::Size global) {
+  if (random() % 6 == 0) return random_dealt_cuts(random, count, global);
   const retile::Size least = (global + count - 1) / count;
   if (random() % 3 != 0) {
     return retile::Cuts::blocks(least + std::max<retile::Size>(0, draw(random, 5) - 2), count,
@@ -57,7 +74,10 @@ inline retile::Layout random_layout(std::mt19937_64& random, retile::Size device
   std::vector<retile::Halo> halos;
   for (std::size_t i = 0; i < global.size(); ++i) {
     cuts.push_back(random_cuts(random, retile::product_of(digits[i]), global[i]));
-    const auto reach = [&] { return random() % 8 == 0 ? retile::Size{1} : retile::Size{0}; };
+    const bool is_dealt = cuts.back().is_dealt();
+    const auto reach = [&] {
+      return random() % 8 == 0 && !is_dealt ? retile::Size{1} : retile::Size{0};
+    };
     halos.push_back({.below = reach(), .above = reach()});
   }
   const bool none = std::all_of(halos.begin(), halos.end(),

@@ -13,6 +13,8 @@
 #include "retile/check/limits.h"
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
+#include "retile/core/assert.h"
+#include "retile/core/boxes.h"
 #include "retile/core/index.h"
 #include "retile/program/moves.h"
 
@@ -29,38 +31,6 @@ Shape difference(Shape a, const Shape& b) {
   return a;
 }
 
-/// What two boxes share, if they do.
-std::optional<Box> common(const Box& a, const Box& b) {
-  Box out{a.at, a.extent};
-  for (std::size_t i = 0; i < a.at.size(); ++i) {
-    out.at[i] = std::max(a.at[i], b.at[i]);
-    out.extent[i] = std::min(a.at[i] + a.extent[i], b.at[i] + b.extent[i]) - out.at[i];
-    if (out.extent[i] <= 0) return std::nullopt;
-  }
-  return out;
-}
-
-/// What is left of a box without one inside it, as boxes.
-std::vector<Box> without(Box whole, const Box& part) {
-  std::vector<Box> out;
-  for (std::size_t i = 0; i < whole.at.size(); ++i) {
-    const Size end = whole.at[i] + whole.extent[i];
-    const Size part_end = part.at[i] + part.extent[i];
-    if (whole.at[i] < part.at[i]) {
-      Box& below = out.emplace_back(whole);
-      below.extent[i] = part.at[i] - whole.at[i];
-    }
-    if (part_end < end) {
-      Box& above = out.emplace_back(whole);
-      above.at[i] = part_end;
-      above.extent[i] = end - part_end;
-    }
-    whole.at[i] = part.at[i];
-    whole.extent[i] = part.extent[i];
-  }
-  return out;
-}
-
 /// Addends of elements that lie `shift` away in the array from their place in the tile.
 struct Part {
   Shape shift;
@@ -74,8 +44,50 @@ struct Piece {
   std::vector<Part> parts;
 };
 
-/// The pieces of a tile, which do not meet and make up all of it.
+/// The pieces of a tile, which do not meet and make up all of it, in C order of where they begin.
 using AddedPieces = std::vector<Piece>;
+
+/// Pieces of one tile, to be looked through for those that meet a box.
+class PiecesOfTile {
+ public:
+  explicit PiecesOfTile(const AddedPieces& pieces) : pieces_(pieces) {
+    for (const Piece& piece : pieces) {
+      if (!piece.box.extent.empty()) widest_ = std::max(widest_, piece.box.extent.front());
+    }
+  }
+  /// Calls visit(piece, what it shares with the box) for each, in order.
+  template <typename Visit>
+  void meeting(const Box& box, const Visit& visit) const {
+    const auto begins_after = [](Size at, const Piece& piece) { return at < piece.box.at.front(); };
+    auto piece = pieces_.begin();
+    auto end = pieces_.end();
+    if (!box.at.empty()) {  // along the first dimension
+      const Size at = box.at.front();
+      piece = std::upper_bound(piece, end, at - widest_, begins_after);
+      end = std::upper_bound(piece, end, at + box.extent.front() - 1, begins_after);
+    }
+    for (; piece != end; ++piece) {
+      if (const auto shared = common(piece->box, box)) visit(*piece, *shared);
+    }
+  }
+
+ private:
+  const AddedPieces& pieces_;
+  Size widest_ = 0;
+};
+
+/// What a device should hold: parts of its tile, none where it is empty.
+using Expected = std::vector<TilePart>;
+
+/// The element that should be in a place of a tile.
+Shape element_at(const Expected& expected, const Shape& place) {
+  for (const TilePart& part : expected) {
+    if (common({part.place, part.box.extent}, {place, Shape(place.size(), 1)})) {
+      return sum(difference(place, part.place), part.box.at);
+    }
+  }
+  RETILE_ASSERT(false, "every place of a tile is in one part of it");
+}
 
 /// Boxes that do not meet, each with the numbers of those that were laid over it.
 struct Cell {
@@ -140,25 +152,26 @@ void join(AddedPieces& pieces) {
     }
     pieces = std::move(out);
   }
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.box.at < b.box.at; });
 }
 
 /// What all devices hold.
 class Sums final : public Holding {
  public:
-  Sums(const Layout& from, Addition addition, const Limits& limits)
+  Sums(const Layout& from, std::optional<Addition> addition, const Limits& limits)
       : limits_(limits),
         addends_(from.addend_count()),
         addition_(addition),
-        sets_(addition == Addition::max || addition == Addition::min) {
-    Size device = 0;
-    for (Box& box : from.boxes()) {
+        sets_(may_repeat()),
+        shapes_(shapes_of(from)) {
+    for (Size device = 0; device < from.devices(); ++device) {
       AddedPieces& pieces = tiles_.emplace_back();
-      if (!is_empty(box.extent)) {
-        const Shape first(box.extent.size(), 0);
-        pieces.push_back({{first, box.extent}, {{box.at, sets_.single(from.addend(device))}}});
+      for (TilePart& part : from.parts(device)) {
+        Shape shift = difference(std::move(part.box.at), part.place);
+        pieces.push_back({{std::move(part.place), std::move(part.box.extent)},
+                          {{std::move(shift), sets_.single(from.addend(device))}}});
       }
-      shapes_.push_back(std::move(box.extent));
-      ++device;
     }
   }
 
@@ -173,8 +186,13 @@ class Sums final : public Holding {
   }
 
   [[nodiscard]] Witness refused(const Refusal& refusal) const override {
-    if (!refusal.at) return {.device = refusal.device};
-    return {refusal.device, Witness::OtherPlace{*refusal.at}};
+    const std::optional<Size>& device = refusal.device;
+    if (refusal.at) return {device, Witness::OtherPlace{*refusal.at}};
+    // Nobody asks which addends cannot be moved.
+    if (addition_ || !device || is_empty(shapes_[index(*device)])) return {.device = device};
+    const Shape first(shapes_.front().size(), 0);
+    const Piece& piece = tiles_[index(*device)].front();
+    return {device, Witness::StuckElement{first, sum(first, piece.parts.front().shift)}};
   }
 
   [[nodiscard]] std::optional<Witness> broken(const Claims& claims) override {
@@ -184,26 +202,31 @@ class Sums final : public Holding {
     if (auto witness = broken_shapes(claims, shapes_)) return witness;
     const std::size_t rank = shapes_.front().size();
     if (!claims.at || rank == 0) return std::nullopt;
-    return misplaced(shapes_of_rows(*claims.at, rank));
+    std::vector<Expected> expected;
+    for (Shape& at : shapes_of_rows(*claims.at, rank)) {
+      expected.push_back({{Shape(rank, 0), {std::move(at), shapes_[expected.size()]}}});
+    }
+    return misplaced(expected);
   }
 
   [[nodiscard]] std::optional<Fault> fault(const Layout& layout) override {
     if (auto witness = retile::other_tile(shapes_, shapes_of(layout))) {
       return Fault{Reason::end, *std::move(witness)};
     }
-    const std::vector<Box> boxes = layout.boxes();
-    std::vector<Shape> at;
-    for (const Box& box : boxes) at.push_back(box.at);
-    if (auto witness = misplaced(at)) return Fault{Reason::end, *std::move(witness)};
-    const Classes classes(layout, boxes);
-    if (auto witness = differing(classes, at)) return Fault{Reason::replicas, *std::move(witness)};
-    if (auto witness = incomplete(classes, layout, at)) {
+    std::vector<Expected> expected;
+    for (Size d = 0; d < layout.devices(); ++d) expected.push_back(layout.parts(d));
+    if (auto witness = misplaced(expected)) return Fault{Reason::end, *std::move(witness)};
+    const Classes classes(layout);
+    if (auto witness = differing(classes, expected)) {
+      return Fault{Reason::replicas, *std::move(witness)};
+    }
+    if (auto witness = incomplete(classes, layout, expected)) {
       return Fault{Reason::addends, *std::move(witness)};
     }
     return std::nullopt;
   }
 
-  /// What adds leaves no boxes, and is at no fault for it.
+  /// Neither what adds leaves boxes nor what deals out, and it is at no fault for it.
   [[nodiscard]] std::optional<Witness> not_a_box() const override { return std::nullopt; }
   [[nodiscard]] bool is_lost() const override { return sets_.overflowed(); }
 
@@ -211,6 +234,7 @@ class Sums final : public Holding {
   /// \param adds  whether boxes of the moves may meet, or leave something out
   [[nodiscard]] Applied apply(const Moves& moves, bool adds) {
     std::vector<AddedPieces> next(tiles_.size());
+    const std::vector<PiecesOfTile> sources(tiles_.begin(), tiles_.end());
     const std::vector<std::size_t> order = by_target(moves.transfers);
     Size numbers = 0;
     for (std::size_t k = 0; k < order.size();) {
@@ -220,7 +244,7 @@ class Sums final : public Holding {
         incoming.push_back(&moves.transfers[order[k]]);
       }
       AddedPieces& pieces = next[index(target)];
-      pieces = taken(incoming);
+      pieces = taken(incoming, sources);
       if (adds) pieces = added(pieces, moves.after[index(target)]);
       join(pieces);
       for (const Piece& piece : pieces) {
@@ -241,25 +265,33 @@ class Sums final : public Holding {
 
   /// The first element that has an addend of another than the one in its place of a box that begins
   /// there.
-  [[nodiscard]] std::optional<Witness> misplaced(const std::vector<Shape>& at) const {
+  [[nodiscard]] std::optional<Witness> misplaced(const std::vector<Expected>& expected) const {
     for (std::size_t d = 0; d < tiles_.size(); ++d) {
+      const PiecesOfTile pieces(tiles_[d]);
+      std::optional<Shape> place;
+      Shape shift;
       const Piece* first = nullptr;
-      for (const Piece& piece : tiles_[d]) {
-        const bool is_wrong = std::any_of(piece.parts.begin(), piece.parts.end(),
-                                          [&](const Part& part) { return part.shift != at[d]; });
-        if (is_wrong && (first == nullptr || piece.box.at < first->box.at)) first = &piece;
+      for (const TilePart& wanted : expected[d]) {
+        const Shape own = difference(wanted.box.at, wanted.place);
+        pieces.meeting({wanted.place, wanted.box.extent}, [&](const Piece& piece, const Box& box) {
+          const bool is_wrong = std::any_of(piece.parts.begin(), piece.parts.end(),
+                                            [&](const Part& part) { return part.shift != own; });
+          if (!is_wrong || (place && *place < box.at)) return;
+          place = box.at;
+          shift = own;
+          first = &piece;
+        });
       }
-      if (first == nullptr) continue;
+      if (!place) continue;
       std::optional<std::pair<Size, Shape>> least;
       for (const Part& part : first->parts) {
-        if (part.shift == at[d]) continue;
+        if (part.shift == shift) continue;
         std::pair<Size, Shape> term(sets_.counted(part.set).front().addend,
-                                    sum(first->box.at, part.shift));
+                                    sum(*place, part.shift));
         if (!least || term < *least) least = std::move(term);
       }
-      return Witness{
-          static_cast<Size>(d),
-          Witness::OtherElement{first->box.at, sum(first->box.at, at[d]), least->second}};
+      return Witness{static_cast<Size>(d),
+                     Witness::OtherElement{*place, sum(*place, shift), least->second}};
     }
     return std::nullopt;
   }
@@ -267,11 +299,12 @@ class Sums final : public Holding {
   /// Devices that must hold the same.
   class Classes {
    public:
-    Classes(const Layout& layout, const std::vector<Box>& boxes) {
+    explicit Classes(const Layout& layout) {
+      const std::vector<Box> boxes = layout.is_listed() ? layout.boxes() : std::vector<Box>();
       const std::vector<Size> numbers =
           layout.is_listed() ? std::vector<Size>() : layout.numbers().all_numbers();
       const std::size_t rank = layout.rank();
-      for (std::size_t d = 0; d < boxes.size(); ++d) {
+      for (std::size_t d = 0; d < index(layout.devices()); ++d) {
         std::vector<Size> tile;
         if (layout.is_listed()) {
           tile = boxes[d].at;
@@ -309,18 +342,17 @@ class Sums final : public Holding {
   static AddedPieces zeros(const Shape& tile) { return {{{Shape(tile.size(), 0), tile}, {}}}; }
 
   /// The pieces that transfers to one device bring, where they lie in its new tile.
-  [[nodiscard]] AddedPieces taken(const std::vector<const Transfer*>& incoming) const {
+  [[nodiscard]] static AddedPieces taken(const std::vector<const Transfer*>& incoming,
+                                         const std::vector<PiecesOfTile>& sources) {
     AddedPieces out;
     for (const Transfer* transfer : incoming) {
       const Shape moved = difference(transfer->target_start, transfer->source_start);
       const Box wanted{transfer->source_start, transfer->shape};
-      for (const Piece& piece : tiles_[index(transfer->source)]) {
-        auto shared = common(piece.box, wanted);
-        if (!shared) continue;
-        Piece& taken = out.emplace_back(Piece{*std::move(shared), piece.parts});
+      sources[index(transfer->source)].meeting(wanted, [&](const Piece& piece, const Box& shared) {
+        Piece& taken = out.emplace_back(Piece{shared, piece.parts});
         taken.box.at = sum(std::move(taken.box.at), moved);
         for (Part& part : taken.parts) part.shift = difference(std::move(part.shift), moved);
-      }
+      });
     }
     return out;
   }
@@ -348,7 +380,7 @@ class Sums final : public Holding {
 
   /// The first device that does not hold what the first one of its class holds.
   [[nodiscard]] std::optional<Witness> differing(const Classes& classes,
-                                                 const std::vector<Shape>& at) const {
+                                                 const std::vector<Expected>& expected) const {
     for (std::size_t d = 0; d < tiles_.size(); ++d) {
       const std::size_t first = classes.first_of(d);
       if (first == d) continue;
@@ -369,7 +401,7 @@ class Sums final : public Holding {
       const Size addend = least_difference(own, other);
       return Witness{static_cast<Size>(d),
                      Witness::OtherAddend{.at = *place,
-                                          .element = sum(*place, at[d]),
+                                          .element = element_at(expected[d], *place),
                                           .addend = addend,
                                           .times = sets_.times(own, addend),
                                           .replica = {{.device = static_cast<Size>(first),
@@ -411,7 +443,7 @@ class Sums final : public Holding {
 
   /// The first tile whose addends are not all there once.
   [[nodiscard]] std::optional<Witness> incomplete(const Classes& classes, const Layout& layout,
-                                                  const std::vector<Shape>& at) {
+                                                  const std::vector<Expected>& expected) {
     const bool stack = addition_ == Addition::stack;
     for (std::size_t d = 0; d < tiles_.size(); ++d) {
       const Size own = layout.addend(static_cast<Size>(d));
@@ -437,7 +469,7 @@ class Sums final : public Holding {
       const Size addend = *wrong_addend(there, stack ? std::optional(own) : std::nullopt);
       return Witness{static_cast<Size>(d),
                      Witness::OtherAddend{.at = *place,
-                                          .element = sum(*place, at[d]),
+                                          .element = element_at(expected[d], *place),
                                           .addend = addend,
                                           .times = sets_.times(there, addend)}};
     }
@@ -446,7 +478,7 @@ class Sums final : public Holding {
 
   Limits limits_;
   Size addends_;
-  Addition addition_;
+  std::optional<Addition> addition_;
   AddendSets sets_;
   TileShapes shapes_;
   std::vector<AddedPieces> tiles_;
@@ -455,7 +487,8 @@ class Sums final : public Holding {
 
 }  // namespace
 
-std::unique_ptr<Holding> sums_of(const Layout& from, Addition addition, const Limits& limits) {
+std::unique_ptr<Holding> sums_of(const Layout& from, std::optional<Addition> addition,
+                                 const Limits& limits) {
   return std::make_unique<Sums>(from, addition, limits);
 }
 

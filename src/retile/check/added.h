@@ -1,4 +1,5 @@
-// What the devices hold of Programs whose arrays may be addends. Private to this room.
+// What the devices hold of Programs whose arrays may be addends, or whose tiles are made of several boxes.
+// Private to this room.
 #pragma once
 
 #include <memory>
@@ -10,8 +11,8 @@
 
 namespace retile {
 
-/// The boxes of `from`, each with its addend; exact for every Program whose steps add so.
-[[nodiscard]] std::unique_ptr<Holding> sums_of(const Layout& from, Addition addition,
+/// The tiles of `from`, each of its addend; exact for every Program whose steps add so, or not at all.
+[[nodiscard]] std::unique_ptr<Holding> sums_of(const Layout& from, std::optional<Addition> addition,
                                                const Limits& limits);
 
 }  // namespace retile

@@ -60,9 +60,9 @@ std::optional<Verdict> right_along_one_dim(const Program& program, const CheckOp
 Verdict check(const Program& program, const CheckOptions& options) {
   assert_well_formed(program);
   const Traits traits = traits_of(program);
-  if (traits.addition) {
+  if (traits.addition || !traits.in_boxes) {
     const Limits limits = limits_of(options);
-    return judged(program, limits, *sums_of(program.from, *traits.addition, limits));
+    return judged(program, limits, *sums_of(program.from, traits.addition, limits));
   }
   if (const auto verdict = right_along_one_dim(program, options)) return *verdict;
   if (traits.version == 1) return check_with(program, options, Forms{});

@@ -11,6 +11,21 @@
 
 namespace retile {
 
+/// A stretch of one dimension, end excluded.
+struct Stretch {
+  Size begin = 0;
+  Size end = 0;
+  [[nodiscard]] Size extent() const { return end - begin; }
+  friend auto operator<=>(const Stretch&, const Stretch&) = default;
+};
+
+/// A part of a dimension that is dealt out by itself, in blocks of so many elements.
+struct Section {
+  Size end = 1;  ///< where the next one begins
+  Size block = 1;
+  friend bool operator==(const Section&, const Section&) = default;
+};
+
 /// The cuts of one dimension of a global array: tile number t is the half-open range
 /// [at(t), at(t + 1)), which may be empty.
 ///
@@ -19,6 +34,9 @@ namespace retile {
 /// elements may be short, and those behind it are empty. Balanced tiles are as equal as they can be,
 /// the first n mod k of them one element longer. Or the cuts are listed.
 /// Paper: Fig. 7a with the tile number in place of the axes, for blocks that are all alike.
+///
+/// Of blocks that are dealt out a tile has several stretches, one behind the other: of k tiles number t
+/// has the blocks t, t + k, t + 2k, .. of every section.
 class Cuts {
  public:
   /// One tile of one element.
@@ -40,6 +58,10 @@ class Cuts {
     out.balanced_ = global > count && global % count != 0 && global % count != count - 1;
     return out;
   }
+  /// `count` tiles of blocks that are dealt out in turn, in every section anew; the last block of a
+  /// section is cut off at its end. What blocks of one round can say is said by them.
+  /// Preconditions: count >= 1; at least one section; ends that grow from above 0; blocks >= 1.
+  [[nodiscard]] static Cuts dealt(Size count, std::vector<Section> sections);
   /// What blocks can say is said by blocks, and what balanced tiles can say by those.
   /// Precondition: at least two numbers, which begin with 0, never fall, and end above 0.
   [[nodiscard]] static Cuts listed(std::vector<Size> at) {
@@ -61,21 +83,30 @@ class Cuts {
   [[nodiscard]] Size count() const { return count_; }
   /// The extent of the dimension.
   [[nodiscard]] Size global() const { return global_; }
-  /// Where tile t begins; at(count()) is global(). Precondition: 0 <= t <= count().
+  /// Where tile t begins; at(count()) is global(). Preconditions: 0 <= t <= count(); not dealt out.
   [[nodiscard]] Size at(Size t) const {
     if (!list_.empty()) return list_[static_cast<std::size_t>(t)];
     if (balanced_) return global_ / count_ * t + std::min(t, global_ % count_);
     return t <= global_ / tile_ ? tile_ * t : global_;
   }
   /// The extent of tile t. Precondition: 0 <= t < count().
-  [[nodiscard]] Size width(Size t) const { return at(t + 1) - at(t); }
+  [[nodiscard]] Size width(Size t) const { return is_dealt() ? dealt_width(t) : at(t + 1) - at(t); }
+  /// What tile t has of the dimension, in stretches as long as they can be, ascending.
+  /// Precondition: 0 <= t < count().
+  [[nodiscard]] std::vector<Stretch> stretches(Size t) const;
+  /// How many stretches all tiles have together at most.
+  [[nodiscard]] Size stretches() const;
   /// The extent of the largest tile.
   [[nodiscard]] Size largest() const { return tile_; }
 
   [[nodiscard]] bool is_listed() const { return !list_.empty(); }
   /// Of tiles that no blocks are.
   [[nodiscard]] bool is_balanced() const { return balanced_; }
-  [[nodiscard]] bool is_blocks() const { return list_.empty() && !balanced_; }
+  [[nodiscard]] bool is_blocks() const { return list_.empty() && !balanced_ && !is_dealt(); }
+  /// Whether tiles may have several stretches.
+  [[nodiscard]] bool is_dealt() const { return !sections_.empty(); }
+  /// Of tiles that are dealt out.
+  [[nodiscard]] const std::vector<Section>& sections() const { return sections_; }
   /// The extent of the blocks. Precondition: blocks.
   [[nodiscard]] Size block() const { return tile_; }
   /// Blocks that are all alike.
@@ -91,11 +122,14 @@ class Cuts {
  private:
   Cuts(Size tile, Size count, Size global) : tile_(tile), count_(count), global_(global) {}
 
+  [[nodiscard]] Size dealt_width(Size t) const;
+
   Size tile_ = 1;  // the extent of blocks; of other cuts the largest
   Size count_ = 1;
   Size global_ = 1;
   bool balanced_ = false;
   std::vector<Size> list_;
+  std::vector<Section> sections_;
 };
 
 /// How large the pieces of a tile are where they are not equal: all of one extent, but the last ones of a

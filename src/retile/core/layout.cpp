@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/boxes.h"
+#include "retile/core/walk.h"
 
 namespace retile {
 
@@ -38,13 +40,6 @@ Result<void> check_shapes(Size devices, const Shape& global, const Shape& tile) 
         {.code = Code::size_overflow, .message = "the global size does not fit in 63 bits"});
   }
   return {};
-}
-
-bool meet(const Box& a, const Box& b) {
-  for (std::size_t i = 0; i < a.at.size(); ++i) {
-    if (a.at[i] + a.extent[i] <= b.at[i] || b.at[i] + b.extent[i] <= a.at[i]) return false;
-  }
-  return true;
 }
 
 /// A stretch of one dimension.
@@ -144,6 +139,7 @@ Result<Layout> Layout::numbered(Size devices, std::vector<Cuts> cuts,
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     out.tile_.push_back(cuts[i].largest());
     out.even_ = out.even_ && cuts[i].is_even();
+    out.in_boxes_ = out.in_boxes_ && !cuts[i].is_dealt();
   }
   if (const auto shapes = check_shapes(devices, out.global_, out.tile_); !shapes) {
     return refuse(shapes.error());
@@ -162,6 +158,16 @@ Result<Layout> Layout::numbered(Size devices, std::vector<Cuts> cuts,
                                 cuts[i].count(), numbers->count(i)),
          .rule = "WF-DIM"});
   }
+  if (!out.in_boxes_) {
+    Size boxes = 1;
+    for (const Cuts& dim : cuts) {
+      boxes = checked_mul(boxes, dim.stretches()).value_or(max_listed_numbers + 1);
+      if (boxes <= max_listed_numbers) continue;
+      return refuse(
+          {.code = Code::limit_reached,
+           .message = fmt::format("more than {} boxes are dealt out", max_listed_numbers)});
+    }
+  }
   for (std::size_t i = 0; i < halos.size(); ++i) {
     const Halo halo = halos[i];
     const Size global = out.global_[i];
@@ -174,6 +180,7 @@ Result<Layout> Layout::numbered(Size devices, std::vector<Cuts> cuts,
       halos[i] = {};  // one tile has no neighbours
       continue;
     }
+    RETILE_ASSERT(!cuts[i].is_dealt(), "a halo is of a box");
     out.even_ = false;
     out.tile_[i] = 0;
     for (Size t = 0; t < cuts[i].count(); ++t) {
@@ -334,13 +341,54 @@ Size Layout::tile_size() const {
 
 Size Layout::tile_size(Size device) const {
   if (even_) return tile_size();
-  const auto size = checked_product(box(device).extent);
-  RETILE_ASSERT(size.has_value(), "a box is no larger than its array");
+  const auto size = checked_product(local_shape(device));
+  RETILE_ASSERT(size.has_value(), "a tile is no larger than its array");
   return *size;
 }
 
+std::vector<Stretch> Layout::stretches(std::size_t i, Size t) const {
+  if (halos_.empty() || cuts_[i].is_dealt()) return cuts_[i].stretches(t);
+  const Reach part = reach(cuts_[i], halos_[i], t);
+  if (part.extent == 0) return {};
+  return {{part.at, part.at + part.extent}};
+}
+
+std::vector<TilePart> Layout::parts(Size device) const {
+  if (in_boxes_) {
+    Box whole = box(device);
+    if (whole.is_empty()) return {};
+    return {{Shape(rank(), 0), std::move(whole)}};
+  }
+  const Shape numbers = numbers_.numbers(device);
+  std::vector<std::vector<Stretch>> stretches;
+  std::vector<Shape> places;
+  Shape counts;
+  for (std::size_t i = 0; i < rank(); ++i) {
+    stretches.push_back(this->stretches(i, numbers[i]));
+    Shape& place = places.emplace_back();
+    Size begin = 0;
+    for (const Stretch& one : stretches.back()) {
+      place.push_back(begin);
+      begin += one.extent();
+    }
+    counts.push_back(static_cast<Size>(place.size()));
+  }
+  std::vector<TilePart> out;
+  for_box(counts, [&](const Shape& at) {
+    TilePart& part = out.emplace_back(TilePart{at, {at, at}});
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const auto number = static_cast<std::size_t>(at[i]);
+      part.place[i] = places[i][number];
+      part.box.at[i] = stretches[i][number].begin;
+      part.box.extent[i] = stretches[i][number].extent();
+    }
+    return true;
+  });
+  return out;
+}
+
 Box Layout::box(Size device) const {
-  RETILE_ASSERT(device >= 0 && device < devices_, "the device exists");
+  RETILE_ASSERT(device >= 0 && device < devices_ && in_boxes_, "the device exists, and has a box");
   if (listed_ || even_) return {base_offset(device), extent_of(device)};
   return box_of(numbers_.numbers(device));
 }
@@ -367,12 +415,21 @@ Shape Layout::local_shape(Size device) const {
   if (listed_ || even_) return extent_of(device);
   Shape out = numbers_.numbers(device);
   for (std::size_t i = 0; i < rank(); ++i) {
-    out[i] = reach(cuts_[i], halos_.empty() ? Halo{} : halos_[i], out[i]).extent;
+    out[i] = cuts_[i].is_dealt()
+                 ? cuts_[i].width(out[i])
+                 : reach(cuts_[i], halos_.empty() ? Halo{} : halos_[i], out[i]).extent;
   }
   return out;
 }
 
+Shape Layout::tile(Size device) const {
+  Shape out = local_shape(device);
+  if (std::find(out.begin(), out.end(), 0) != out.end()) out.assign(rank(), 0);
+  return out;
+}
+
 Layout::Rows Layout::rows() const {
+  RETILE_ASSERT(in_boxes_, "a row is a box");
   if (listed_ || even_) return {base_offsets(), extents()};
   Rows out{numbers_.all_numbers(), {}};
   std::vector<Size>& extents = out.extents.emplace(out.at.size());
@@ -417,7 +474,15 @@ std::vector<Box> Layout::boxes() const {
 
 std::optional<std::vector<Size>> Layout::extents() const {
   if (even_) return std::nullopt;
-  return listed_ ? extents_ : rows().extents;
+  if (listed_) return extents_;
+  if (in_boxes_) return rows().extents;
+  std::vector<Size> out;
+  out.reserve(static_cast<std::size_t>(devices_) * rank());
+  for (Size d = 0; d < devices_; ++d) {
+    const Shape tile = this->tile(d);
+    out.insert(out.end(), tile.begin(), tile.end());
+  }
+  return out;
 }
 
 Size Layout::global_size() const {
@@ -445,6 +510,7 @@ Shape Layout::base_offset(Size device) const {
     return {first, first + static_cast<std::ptrdiff_t>(rank())};
   }
   Shape out = numbers_.numbers(device);
+  RETILE_ASSERT(in_boxes_, "a base offset is of a box");
   if (!even_) return box_of(out).at;
   for (std::size_t i = 0; i < rank(); ++i) out[i] = cuts_[i].at(out[i]);
   return out;
@@ -474,7 +540,7 @@ bool Layout::covers_once() const {
 
 /// Distinct boxes that have as many elements together as the array do iff no two meet.
 bool Layout::covers_once_uneven() const {
-  if (!listed_) return halos_.empty();
+  if (!listed_) return halos_.empty();  // blocks are dealt out once, too
   std::vector<Box> distinct = boxes();
   std::erase_if(distinct, [](const Box& box) { return box.extent.front() == 0; });
   const auto before = [](const Box& a, const Box& b) {
@@ -489,7 +555,7 @@ bool Layout::covers_once_uneven() const {
     left -= size;
     for (auto next = box + 1; next != distinct.end(); ++next) {
       if (next->at.front() >= box->at.front() + box->extent.front()) break;
-      if (meet(*box, *next)) return false;
+      if (common(*box, *next)) return false;
     }
   }
   return left == 0;
@@ -501,6 +567,12 @@ bool Layout::equivalent(const Layout& other) const {
   if (addends_ && (addends_->addition != other.addends_->addition ||
                    !addends_->numbers.equivalent(other.addends_->numbers))) {
     return false;
+  }
+  if (!in_boxes_ || !other.in_boxes_) {
+    for (Size d = 0; d < devices_; ++d) {
+      if (parts(d) != other.parts(d)) return false;
+    }
+    return true;
   }
   if (!even_ || !other.even_) return boxes() == other.boxes();
   if (!listed_ && !other.listed_) return numbers_.equivalent(other.numbers_);

@@ -26,12 +26,23 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// One box per device, in two forms:
+/// A part of a device's tile that is a box of the array.
+struct TilePart {
+  Shape place;  ///< where it begins in the tile
+  Box box;
+  friend bool operator==(const TilePart&, const TilePart&) = default;
+};
+
+/// A tile per device, which is a box of the array, in two forms:
 ///
 /// * by tile numbers: a TileMap says which tile a device holds, Cuts say where it lies, Halos how
 ///   far the box reaches beyond it;
 /// * listed: a base offset per device, and where they differ its extents. Foreign Programs may hold
 ///   any; it need not be balanced or cover the array.
+///
+/// Where blocks are dealt out (Cuts::dealt), a tile is made of several boxes: those of the stretches that it
+/// has of every dimension, one behind the other in the tile as in the array. Not all rooms take such tiles;
+/// what is said of a layout's boxes is said of layouts in_boxes().
 ///
 /// A layout is even where all boxes have one shape, written as one: that of the paper's types. What
 /// is said of a layout's tile as *the* tile is said of even ones.
@@ -58,7 +69,9 @@ class Layout {
 
   /// By tile numbers, with any cuts; `halos` is empty or has one for every dimension.
   /// \error ill_formed_type (digits that do not make as many tiles as the cuts), bad_number (a halo
-  ///     below 0 or above its global size), size_overflow; and as TileMap::make.
+  ///     below 0 or above its global size), size_overflow, limit_reached (more than max_listed_numbers boxes
+  ///     that are dealt out); and as TileMap::make.
+  /// Precondition (asserted): no halo where blocks are dealt out.
   [[nodiscard]] static Result<Layout> numbered(Size devices, std::vector<Cuts> cuts,
                                                std::vector<std::vector<Digit>> digits,
                                                std::vector<Halo> halos = {});
@@ -110,23 +123,30 @@ class Layout {
   [[nodiscard]] Size devices() const { return devices_; }
   [[nodiscard]] std::size_t rank() const { return global_.size(); }
   [[nodiscard]] const Shape& global() const { return global_; }
-  /// The largest extent of a box in every dimension.
+  /// The largest extent of a tile in every dimension.
   [[nodiscard]] const Shape& tile() const { return tile_; }
-  /// Elements of the largest box; never overflows: at most the global size.
+  /// Elements of the largest tile; never overflows: at most the global size.
   [[nodiscard]] Size tile_size() const;
-  /// Elements of the box of a device.
+  /// Elements of the tile of a device.
   [[nodiscard]] Size tile_size(Size device) const;
   [[nodiscard]] Size global_size() const;
 
   /// Whether all boxes have the shape tile(), and the form says so: equal cuts without halos, or
   /// base offsets alone.
   [[nodiscard]] bool is_even() const { return even_; }
+  /// Whether every tile is one box.
+  [[nodiscard]] bool in_boxes() const { return in_boxes_; }
+  /// What a device holds, in C order of the places; of an empty tile nothing.
+  [[nodiscard]] std::vector<TilePart> parts(Size device) const;
+  /// Precondition (asserted), of all that follow and of the boxes below: in_boxes().
   [[nodiscard]] Box box(Size device) const;
   /// The boxes of all devices.
   [[nodiscard]] std::vector<Box> boxes() const;
-  /// The extents of box(), but that of an empty one by tile numbers, which keeps those that it has:
-  /// the fourth tile of [2{y}5, 6] is [0, 6].
+  /// The extents of a device's tile; an empty one by tile numbers keeps those that it has: the fourth tile of
+  /// [2{y}5, 6] is [0, 6].
   [[nodiscard]] Shape local_shape(Size device) const;
+  /// The same with zeros for an empty tile.
+  [[nodiscard]] Shape tile(Size device) const;
 
   [[nodiscard]] bool is_listed() const { return listed_; }
   /// Whether digits of the device number say it all.
@@ -138,6 +158,8 @@ class Layout {
   [[nodiscard]] const std::vector<Cuts>& cuts() const { return cuts_; }
   /// One for every dimension, or none at all.
   [[nodiscard]] const std::vector<Halo>& halos() const { return halos_; }
+  /// What tile number t of dimension i has of it, its halo with it, ascending; none where it is empty.
+  [[nodiscard]] std::vector<Stretch> stretches(std::size_t i, Size t) const;
   [[nodiscard]] const std::vector<std::vector<Digit>>& digits() const { return numbers_.digits(); }
   [[nodiscard]] const IotaChain& order() const { return numbers_.order(); }
 
@@ -150,7 +172,7 @@ class Layout {
   [[nodiscard]] Rows rows() const;
   /// The base offsets of rows() alone.
   [[nodiscard]] std::vector<Size> base_offsets() const;
-  /// The extents alone.
+  /// The extents alone, of tiles of several boxes, too.
   [[nodiscard]] std::optional<std::vector<Size>> extents() const;
   /// The base offset of one device.
   [[nodiscard]] Shape base_offset(Size device) const;
@@ -196,6 +218,7 @@ class Layout {
   std::optional<Addends> addends_;
   bool listed_ = false;
   bool even_ = true;
+  bool in_boxes_ = true;
   std::vector<Size> at_;
   std::vector<Size> extents_;  // of a listed one that is not even
 };

@@ -76,24 +76,26 @@ struct Panel {
   std::string arrow;  ///< the steps that lead here from the panel on the left
 };
 
-/// The devices that hold a tile, by its base offset and its extents.
+/// The devices that hold a box, by where it begins and its extents.
 using Holders = std::map<std::pair<Shape, Shape>, std::vector<Size>>;
 
 struct Held {
   Holders holders;
+  Shape most;      ///< the largest extents of all boxes
   Size empty = 0;  ///< devices that hold nothing
 };
 
 Held held_in(const Layout& layout) {
-  Held out;
-  Size device = 0;
-  for (const Box& box : layout.boxes()) {
-    if (is_empty(box.extent)) {
-      ++out.empty;
-    } else {
+  Held out{.holders = {}, .most = Shape(layout.rank(), 1), .empty = 0};
+  for (Size device = 0; device < layout.devices(); ++device) {
+    const std::vector<TilePart> parts = layout.parts(device);
+    out.empty += parts.empty() ? 1 : 0;
+    for (const auto& [place, box] : parts) {
       out.holders[{box.at, box.extent}].push_back(device);
+      for (std::size_t i = 0; i < layout.rank(); ++i) {
+        out.most[i] = std::max(out.most[i], box.extent[i]);
+      }
     }
-    ++device;
   }
   return out;
 }
@@ -192,8 +194,9 @@ class Picture {
         counted(layout.tile_size(), "element");
     if (const auto each = on_each(held.holders)) note += fmt::format(", each on {} devices", each);
     if (held.empty > 0) note += fmt::format(", {} of {} empty", held.empty, layout.devices());
+    if (!layout.in_boxes()) note += fmt::format(", {} boxes", held.holders.size());
     text(x, 34, "note", note);
-    blocks(layout, held.holders, x);
+    blocks(layout, held, x);
   }
 
   void arrow(const std::string& steps, double x) {
@@ -228,7 +231,8 @@ class Picture {
   }
 
   /// One block of the last two dimensions per tile number of the others.
-  void blocks(const Layout& layout, const Holders& holders, double x) {
+  void blocks(const Layout& layout, const Held& held, double x) {
+    const Holders& holders = held.holders;
     const std::size_t rank = layout.rank();
     std::map<Shape, std::vector<const Holders::value_type*>> by_block;
     for (const auto& holder : holders) {
@@ -242,8 +246,8 @@ class Picture {
     const double each =
         std::min(height_, (panel_height - block_gap * static_cast<double>(shown - 1)) /
                               static_cast<double>(shown));
-    const Ruler across(from_end(layout.global(), 1), from_end(layout.tile(), 1), panel_width);
-    const Ruler down(from_end(layout.global(), 2), from_end(layout.tile(), 2), each);
+    const Ruler across(from_end(layout.global(), 1), from_end(held.most, 1), panel_width);
+    const Ruler down(from_end(layout.global(), 2), from_end(held.most, 2), each);
     double y = head;
     std::size_t drawn = 0;
     for (const auto& [leading, tiles] : by_block) {

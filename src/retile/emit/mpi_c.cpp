@@ -462,6 +462,7 @@ void check_counts(const Program& program, const std::vector<Shape>& tiles) {
 
 std::string mpi_c(const Program& program) {
   check_listable(program, "C");
+  if (!traits_of(program).in_boxes) refuse_form("tiles of several boxes are not written as C yet");
   const std::vector<Shape> tiles = tiles_before(program);
   const Addition addition = addition_of(program).value_or(Addition::sum);
   if (addition == Addition::stack) refuse_form("MPI adds no stacks");

@@ -256,6 +256,13 @@ class Finder {
                                             const std::optional<Shape>& global) const {
     const std::string& source = end.source.empty() ? input_.source : end.source;
     Result<Sharding> out = parse_sharding(end.text, context(global), source);
+    if (out && !out->layout.in_boxes()) {
+      return refuse({.code = Code::unsupported,
+                     .message = "what a module's devices hold is one box each",
+                     .source = source,
+                     .input = end.text,
+                     .where = {0, end.text.size()}});
+    }
     if (out || !brought_) return out;
     ShardingContext over_brought = context(global);
     over_brought.mesh = brought_;

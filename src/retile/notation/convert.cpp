@@ -58,6 +58,9 @@ struct Ability {
 };
 
 void check_dims(const Sharding& sharding, const Ability& can) {
+  if (!sharding.layout.in_boxes()) {
+    refuse_form(fmt::format("{} gives every device one box, and here some have several", can.name));
+  }
   const Mesh& mesh = sharding.mesh.mesh;
   for (std::size_t i = 0; i < sharding.dims.size(); ++i) {
     const CutDim& dim = sharding.dims[i];

@@ -2,24 +2,22 @@
 
 #include <algorithm>
 
-#include "retile/core/box_rows.h"
+#include "retile/core/tile_stretches.h"
 
 namespace retile {
 std::optional<Size> most_lacking(const Problem& problem, Size most_places) {
   const std::size_t rank = problem.from.rank();
   const auto places = checked_mul(problem.from.devices(), static_cast<Size>(rank));
   if (!places || *places > most_places) return std::nullopt;
-  const BoxRows from(problem.from);
-  const BoxRows to(problem.to);
+  const TileStretches from(problem.from);
+  const TileStretches to(problem.to);
   Size most = 0;
   for (Size d = 0; d < problem.from.devices(); ++d) {
     Size size = 1;
     Size kept = 1;
     for (std::size_t i = 0; i < rank; ++i) {
-      const Size begin = std::max(from.begin(d, i), to.begin(d, i));
-      const Size end = std::min(from.end(d, i), to.end(d, i));
-      size *= to.end(d, i) - to.begin(d, i);
-      kept *= std::max(Size{0}, end - begin);
+      size *= to.extent(d, i);
+      kept *= common_extent(from, to, d, i);
     }
     most = std::max(most, size - kept);
   }

@@ -44,6 +44,7 @@ Result<Nesting> nesting_of(const Problem& problem, std::size_t i) {
 /// Why an end is no tiling by blocks in digits of the device number, if so.
 std::optional<std::string> no_blocks(const Layout& end, std::string_view name) {
   if (end.is_listed()) return fmt::format("{} lists its tiles one by one", name);
+  if (!end.in_boxes()) return fmt::format("tiles of {} are made of several boxes", name);
   if (!end.halos().empty()) return fmt::format("tiles of {} have halos", name);
   if (!end.is_compact()) return fmt::format("{} is no tiling in digits", name);
   return std::nullopt;
@@ -406,6 +407,7 @@ Size most_received(const Problem& problem) {
 /// Whether every device holds its new tile already; ends with the first that does not. False where
 /// devices are too many to look at each.
 bool moves_nothing(const Problem& problem) {
+  if (!problem.from.in_boxes() || !problem.to.in_boxes()) return most_received(problem) == 0;
   const std::size_t rank = problem.from.rank();
   const auto places = checked_mul(problem.from.devices(), static_cast<Size>(rank));
   if (!places || *places > most_looked_at) return false;

@@ -62,6 +62,7 @@ bool over_dims(const Step& step) { return info(step.op).has_grid; }
 std::optional<std::string_view> Traits::beyond_first_version() const {
   if (version == 1) return std::nullopt;
   if (addition) return "addends";
+  if (!in_boxes) return "tiles of several boxes";
   return grid ? "steps along several dimensions" : "tiles that are not all alike";
 }
 
@@ -70,6 +71,7 @@ Traits traits_of(const Program& program) {
   bool is_first_version = !out.addition;
   const auto add_layout = [&out](const Layout& layout) {
     out.alike = out.alike && layout.is_even();
+    out.in_boxes = out.in_boxes && layout.in_boxes();
   };
   add_layout(program.from);
   add_layout(program.to);

@@ -75,8 +75,9 @@ struct Traits {
   std::optional<Addition> addition;  ///< addition_of() it
   /// All tiles have one shape before and after every step, and the form says so.
   bool alike = true;
-  bool grid = false;  ///< a step goes along several dimensions
-  int version = 1;    ///< the first one of the forms that can say it
+  bool grid = false;     ///< a step goes along several dimensions
+  bool in_boxes = true;  ///< what ends and claims say of tiles are boxes
+  int version = 1;       ///< the first one of the forms that can say it
 
   /// What it has that the first version of the forms cannot say, in words: why who takes no other refuses
   /// it. Nothing where that version says it.

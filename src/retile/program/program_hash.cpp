@@ -26,7 +26,10 @@ class Hasher final : public KeySink {
     add(layout.devices());
     add(layout.global());
     add(layout.tile());
-    add(layout.base_offsets());
+    if (layout.in_boxes()) add(layout.base_offsets());
+    for (Size d = 0; d < layout.devices() && !layout.in_boxes(); ++d) {
+      for (const TilePart& part : layout.parts(d)) add(part.box.at);
+    }
     if (const auto extents = layout.extents()) add(*extents);
     if (!layout.addends()) return;
     add(name_of(layout.addends()->addition));

@@ -41,9 +41,9 @@ bool fits(const DeviceShapes& shapes, Size element_bytes) {
 }  // namespace
 
 TileShapes shapes_of(const Layout& layout) {
-  TileShapes out;
-  for (Box& box : layout.boxes()) out.push_back(std::move(box.extent));
-  return out;
+  const auto extents = layout.extents();
+  if (!extents) return TileShapes(static_cast<std::size_t>(layout.devices()), layout.tile());
+  return shapes_of_rows(*extents, layout.rank());
 }
 
 TileShapes shapes_of_rows(const std::vector<Size>& rows, std::size_t rank) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/tile_stretches.h"
 #include "retile/exec/add/adder.h"
 #include "retile/exec/add/half.h"
 #include "retile/exec/npy/splitmix.h"
@@ -45,10 +46,10 @@ void put_word(Element& element, std::uint64_t word, Size bytes) {
   }
 }
 
-/// Calls visit(local, global) for every element of a box, by linear indices, until it says false.
+/// Calls visit(local, global) for every element of a device's tile, by linear indices, until it says false.
 template <typename Visit>
-void each_element(const Shape& global, const Box& box, const Visit& visit) {
-  TileRuns runs(global, box);
+void each_element(const Layout& layout, Size device, const Visit& visit) {
+  TileRuns runs(layout, device);
   while (!runs.done()) {
     const Run run = runs.next(runs.run_elements());
     for (Size i = 0; i < run.elements; ++i) {
@@ -66,11 +67,11 @@ struct Holders {
 std::vector<Holders> holders_of(const Layout& layout) {
   std::vector<Holders> out;
   std::map<std::pair<Shape, Shape>, std::size_t> known;
-  const std::vector<Box> boxes = layout.boxes();
+  const TileStretches tiles(layout);
   for (Size device = 0; device < layout.devices(); ++device) {
-    const Box& box = boxes[static_cast<std::size_t>(device)];
-    if (layout.tile_size(device) == 0) continue;
-    const auto place = known.try_emplace({box.at, box.extent}, out.size()).first->second;
+    if (tiles.is_empty(device)) continue;
+    const std::pair tile(tiles.first(device), layout.tile(device));
+    const auto place = known.try_emplace(tile, out.size()).first->second;
     if (place == out.size()) {
       out.push_back(
           {std::vector<std::vector<Size>>(static_cast<std::size_t>(layout.addend_count()))});
@@ -164,7 +165,7 @@ class AddendTiles {
   void compare_sum(Size owner, std::size_t begin, std::size_t bytes) {
     const std::size_t first = begin / width_;
     const std::size_t end = first + bytes / width_;
-    each_element(to_.global(), to_.box(owner), [&](Size local, Size global) {
+    each_element(to_, owner, [&](Size local, Size global) {
       const auto place = static_cast<std::size_t>(local);
       if (place >= end) return false;
       if (place < first) return true;
@@ -264,7 +265,7 @@ Element AddendData::total(Size global) const {
 void AddendData::generate(Size device, std::span<std::byte> tile) const {
   const Size number = program_.from.addend(device);
   const auto width = static_cast<std::size_t>(type_.bytes);
-  each_element(program_.from.global(), program_.from.box(device), [&](Size local, Size global) {
+  each_element(program_.from, device, [&](Size local, Size global) {
     std::memcpy(tile.data() + static_cast<std::size_t>(local) * width,
                 addend(number, global).data(), width);
     return true;
@@ -275,7 +276,7 @@ std::optional<Size> AddendData::find_in_tile(Size device, std::span<const std::b
   const Size number = program_.to.addend(device);
   const auto width = static_cast<std::size_t>(type_.bytes);
   std::optional<Size> out;
-  each_element(program_.to.global(), program_.to.box(device), [&](Size local, Size global) {
+  each_element(program_.to, device, [&](Size local, Size global) {
     const Element wanted = addition_ == Addition::stack ? addend(number, global) : total(global);
     const std::byte* const there = tile.data() + static_cast<std::size_t>(local) * width;
     if (std::memcmp(there, wanted.data(), width) == 0) return true;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/assert.h"
+#include "retile/core/boxes.h"
 #include "retile/core/division.h"
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
@@ -27,40 +29,52 @@ Shape moved_by(Shape at, const Shape& by, Size sign) {
   return at;
 }
 
-/// Adds what is left of a box without a part of it.
-void cut_out(Box box, const Box& part, std::vector<Box>& rest) {
-  for (std::size_t k = 0; k < box.at.size(); ++k) {
-    const Size end = box.at[k] + box.extent[k];
-    const Size part_end = part.at[k] + part.extent[k];
-    const auto add = [&](Size from, Size to) {
-      if (from == to) return;
-      rest.push_back(box);
-      rest.back().at[k] = from;
-      rest.back().extent[k] = to - from;
-    };
-    add(box.at[k], part.at[k]);
-    add(part_end, end);
-    box.at[k] = part.at[k];
-    box.extent[k] = part.extent[k];
-  }
+/// The part of a part that a box inside it is.
+TilePart part_in(const TilePart& whole, Box box) {
+  Shape place = moved_by(moved_by(box.at, whole.box.at, -1), whole.place, 1);
+  return {std::move(place), std::move(box)};
 }
 
-/// What of a box a device holds, if it holds some of it.
-std::optional<Box> part_held(const Box& box, const BoxRows& held, Size device) {
-  if (held.is_empty(device)) return std::nullopt;
-  const auto begin = [&](std::size_t k) { return std::max(box.at[k], held.begin(device, k)); };
-  const auto end = [&](std::size_t k) {
-    return std::min(box.at[k] + box.extent[k], held.end(device, k));
-  };
-  for (std::size_t k = 0; k < box.at.size(); ++k) {
-    if (begin(k) >= end(k)) return std::nullopt;
+/// Whether a device holds some of a box, and each part of its tile that does: where it begins there, and
+/// what it has of the box.
+std::vector<TilePart> parts_held(const Box& box, const TileStretches& held, Size device) {
+  const std::size_t rank = box.at.size();
+  std::vector<std::vector<TilePart>> along(rank);  // of rank 1 each
+  Shape counts;
+  for (std::size_t k = 0; k < rank; ++k) {
+    held.each(device, k, [&](const Stretch& one, Size place) {
+      const Size begin = std::max(box.at[k], one.begin);
+      const Size end = std::min(box.at[k] + box.extent[k], one.end);
+      if (begin >= end) return;
+      along[k].push_back({{place + begin - one.begin}, {{begin}, {end - begin}}});
+    });
+    if (along[k].empty()) return {};
+    counts.push_back(static_cast<Size>(along[k].size()));
   }
-  Box out = box;
-  for (std::size_t k = 0; k < box.at.size(); ++k) {
-    out.at[k] = begin(k);
-    out.extent[k] = end(k) - begin(k);
-  }
+  std::vector<TilePart> out;
+  for_box(counts, [&](const Shape& number) {
+    TilePart& part = out.emplace_back(TilePart{number, {number, number}});
+    for (std::size_t k = 0; k < rank; ++k) {
+      const TilePart& one = along[k][index(number[k])];
+      part.place[k] = one.place.front();
+      part.box.at[k] = one.box.at.front();
+      part.box.extent[k] = one.box.extent.front();
+    }
+  });
   return out;
+}
+
+/// The element that stands in a place of a device's tile.
+Shape element_at(const Layout& layout, Size device, const Shape& place) {
+  for (const TilePart& part : layout.parts(device)) {
+    const Shape inside = moved_by(place, part.place, -1);
+    bool is_here = true;
+    for (std::size_t k = 0; k < place.size(); ++k) {
+      is_here = is_here && inside[k] >= 0 && inside[k] < part.box.extent[k];
+    }
+    if (is_here) return moved_by(inside, part.box.at, 1);
+  }
+  RETILE_ASSERT(false, "a place of a tile is in one of its parts");
 }
 
 /// Calls visit(block) for boxes of at most `most` elements that a box of this shape is cut into, one
@@ -107,29 +121,32 @@ Result<Comparison> Comparison::make(const TileFiles& files, const Program& progr
 /// Visits what a device's tile of a layout has in common with the tiles of `holders` devices of the
 /// start, `first` and the following ones, around the end if need be. Every element comes once, from the
 /// first that holds it; what none of them holds is handed back.
-Result<std::vector<Box>> Comparison::each_copy(const Layout& layout, Size device, Size first,
-                                               Size holders, const Visit& visit) const {
+Result<std::vector<TilePart>> Comparison::each_copy(const Layout& layout, Size device, Size first,
+                                                    Size holders, const Visit& visit) const {
   const Layout& from = program_->from;
-  const Box tile = layout.box(device);
-  std::vector<Box> left;
-  if (!tile.is_empty()) left.push_back(tile);
-  const Shape strides = strides_of(tile.extent);
+  std::vector<TilePart> left = layout.parts(device);
+  const Shape strides = strides_of(layout.tile(device));
   for (Size k = 0; k < holders && !left.empty(); ++k) {
     const Size holder = (first + k) % from.devices();
     if (from.addend(holder) != layout.addend(device)) continue;
-    std::vector<Box> rest;
-    for (Box& box : left) {
-      const auto part = part_held(box, held_, holder);
-      if (!part) {
-        rest.push_back(std::move(box));
-        continue;
+    std::vector<TilePart> rest;
+    for (const TilePart& wanted : left) {
+      std::vector<Box> missing = {wanted.box};
+      for (const TilePart& part : parts_held(wanted.box, held_, holder)) {
+        std::vector<Box> other;
+        for (Box& box : missing) {
+          const auto shared = common(box, part.box);
+          std::vector<Box> more =
+              shared ? without(std::move(box), *shared) : std::vector{std::move(box)};
+          std::move(more.begin(), more.end(), std::back_inserter(other));
+        }
+        missing = std::move(other);
+        const Size place = offset_of(part.place, strides_of(from.tile(holder)));
+        const Size target = offset_of(part_in(wanted, part.box).place, strides);
+        const add::SumBox copy{.shape = part.box.extent, .terms = {{holder, place}}, .targets = {}};
+        if (auto done = visit(copy, {device, target}); !done) return tl::unexpected(done.error());
       }
-      cut_out(box, *part, rest);
-      const Box whole = from.box(holder);
-      const Size place = offset_of(moved_by(part->at, whole.at, -1), strides_of(whole.extent));
-      const Size target = offset_of(moved_by(part->at, tile.at, -1), strides);
-      const add::SumBox copy{.shape = part->extent, .terms = {{holder, place}}, .targets = {}};
-      if (auto done = visit(copy, {device, target}); !done) return tl::unexpected(done.error());
+      for (Box& box : missing) rest.push_back(part_in(wanted, std::move(box)));
     }
     left = std::move(rest);
   }
@@ -157,7 +174,7 @@ Result<void> Comparison::each_sum(const Visit& visit) const {
                    .message = fmt::format(
                        "device {} must hold the element [{}] at the end, which is in no tile of "
                        "the start",
-                       device, fmt::join(left->front().at, ", "))});
+                       device, fmt::join(left->front().box.at, ", "))});
   }
   return {};
 }
@@ -177,12 +194,12 @@ Result<void> Comparison::reach() const {
 Result<void> Comparison::compare_replicas(Executor& executor, Buffer& buffer) const {
   const Layout& from = program_->from;
   for (Size device = devices_.first; device < devices_.first + devices_.count; ++device) {
-    const Box tile = from.box(device);
+    const Shape tile = from.tile(device);
     const auto compare = [&](const add::SumBox& box, const add::Term& target) -> Result<void> {
-      const auto found = difference(box, target, executor.input(device), tile.extent, buffer);
+      const auto found = difference(box, target, executor.input(device), tile, buffer);
       if (!found) return tl::unexpected(found.error());
       if (!*found) return {};
-      const Shape element = moved_by(index_of(**found, tile.extent), tile.at, 1);
+      const Shape element = element_at(from, device, index_of(**found, tile));
       return refuse(
           {.code = Code::bad_file,
            .message = fmt::format("the tiles of devices {} and {} differ in the element "
@@ -204,7 +221,7 @@ Result<std::optional<Mismatch>> Comparison::find_mismatch(
     told(compared);
     compared += *checked_product(box.shape);
     const auto found = difference(box, target, executor.output(target.device),
-                                  program_->to.box(target.device).extent, buffer);
+                                  program_->to.tile(target.device), buffer);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return {};
     const Mismatch here{.device = target.device, .local_index = **found};

@@ -9,9 +9,9 @@
 #include <optional>
 #include <span>
 
-#include "retile/core/box_rows.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/core/tile_stretches.h"
 #include "retile/exec/add/adder.h"
 #include "retile/exec/add/sums.h"
 #include "retile/exec/executor/executor.h"
@@ -52,8 +52,9 @@ class Comparison {
 
   using Visit = std::function<Result<void>(const add::SumBox& box, const add::Term& target)>;
   [[nodiscard]] Result<void> each_sum(const Visit& visit) const;
-  [[nodiscard]] Result<std::vector<Box>> each_copy(const Layout& layout, Size device, Size first,
-                                                   Size holders, const Visit& visit) const;
+  [[nodiscard]] Result<std::vector<TilePart>> each_copy(const Layout& layout, Size device,
+                                                        Size first, Size holders,
+                                                        const Visit& visit) const;
   [[nodiscard]] Result<std::optional<Size>> difference(const add::SumBox& box,
                                                        const add::Term& target,
                                                        std::span<const std::byte> tile,
@@ -64,7 +65,7 @@ class Comparison {
   const TileFiles* files_;
   const Program* program_;
   Executor::Devices devices_;
-  BoxRows held_;  // at the start
+  TileStretches held_;  // at the start
   std::optional<add::Adder> adder_;
   std::optional<add::Sums> sums_;  // of a Program that adds
 };

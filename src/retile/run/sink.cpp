@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "retile/core/tile_stretches.h"
 #include "retile/exec/npy/tile_runs.h"
 #include "retile/run/files.h"
 
@@ -10,15 +11,13 @@ namespace retile::run {
 namespace {
 
 /// Which devices write: of those that hold the same tile, the first. Tiles that cover the array
-/// exactly once but for replicas begin where no other one does; empty ones are not written.
+/// exactly once but for replicas begin where no other one does; of an empty one nothing is written.
 std::vector<bool> writers(const Layout& layout) {
   std::vector<bool> writes;
   std::set<Shape> held;
-  const std::vector<Size> at = layout.base_offsets();
-  const auto rank = static_cast<std::ptrdiff_t>(layout.rank());
+  const TileStretches tiles(layout);
   for (Size device = 0; device < layout.devices(); ++device) {
-    const auto begin = at.begin() + static_cast<std::ptrdiff_t>(device) * rank;
-    writes.push_back(layout.tile_size(device) > 0 && held.emplace(begin, begin + rank).second);
+    writes.push_back(held.insert(tiles.first(device)).second);
   }
   return writes;
 }
@@ -82,7 +81,7 @@ Result<Sink> Sink::create(const Processes& processes, const std::string& path, c
 
 Result<void> Sink::write_tile(std::span<const std::byte> tile, const Layout& to, Size device,
                               const std::function<void(Size)>& written) {
-  TileRuns runs(to.global(), to.box(device));
+  TileRuns runs(to, device);
   while (!tile.empty()) {
     const auto piece = tile.first(std::min(tile.size(), piece_bytes));
     if (auto done = file_->write(runs, piece); !done) return done;
@@ -94,7 +93,7 @@ Result<void> Sink::write_tile(std::span<const std::byte> tile, const Layout& to,
 
 Result<void> Sink::receive_tile(const Processes& processes, const Layout& to, Size device,
                                 Buffer& buffer) {
-  TileRuns runs(to.global(), to.box(device));
+  TileRuns runs(to, device);
   Result<void> mine;
   // Pieces keep coming after a failure: the sender does not know, and waits for no answer.
   for (Size left = to.tile_size(device) * file_->header().type.bytes; left > 0;) {
@@ -152,7 +151,7 @@ Result<TileSink> TileSink::create(const Processes& processes, Executor::Devices 
     out.files_.emplace_back();
     if (to.tile_size(device) == 0) continue;
     const std::string path = tile_path(pattern, device);
-    auto header = header_of_shape(path, to.box(device).extent, source);
+    auto header = header_of_shape(path, to.tile(device), source);
     auto file = header ? NpyOutput::create(path, *std::move(header))
                        : Result<NpyOutput>(tl::unexpected(header.error()));
     if (file) {

@@ -92,7 +92,7 @@ Result<Source> Source::open(const Processes& processes, const std::string& path,
 
 Result<void> Source::read_tile(const Layout& layout, Size device, Buffer& buffer,
                                const Consume& consume) const {
-  TileReader reader(*file_, layout.box(device));
+  TileReader reader(*file_, layout, device);
   const Size all = tile_bytes(layout, device, type_);
   for (Size begin = 0; begin < all; begin += static_cast<Size>(piece_bytes)) {
     const auto piece = buffer.piece(piece_at(begin, all));
@@ -123,7 +123,7 @@ Result<void> Source::receive_tile(const Processes& processes, const Layout& layo
 
 Result<void> Source::serve_tile(const Processes& processes, const Layout& layout, Size device,
                                 Buffer& buffer) const {
-  TileReader reader(*file_, layout.box(device));
+  TileReader reader(*file_, layout, device);
   const Size all = tile_bytes(layout, device, type_);
   Result<void> mine;
   for (Size begin = 0; begin < all && mine; begin += static_cast<Size>(piece_bytes)) {

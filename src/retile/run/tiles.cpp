@@ -45,7 +45,7 @@ std::optional<Size> first_with_elements(const Layout& layout) {
 
 Result<NpyFile> open_tile(std::string_view pattern, const Layout& layout, Size device,
                           const std::optional<ElementType>& type) {
-  return open_input(tile_path(pattern, device), layout.box(device).extent, type,
+  return open_input(tile_path(pattern, device), layout.tile(device), type,
                     fmt::format("is the tile of device {}", device));
 }
 

@@ -94,7 +94,7 @@ std::string fault_of(const Layout& from, const Layout& to) {
 Layout draw_layout(std::mt19937_64& random, Size devices, const Shape& global, bool halos) {
   while (true) {
     Layout out = support::random_layout(random, devices, global);
-    if (out.is_listed() || (!halos && !out.halos().empty())) continue;
+    if (out.is_listed() || !out.in_boxes() || (!halos && !out.halos().empty())) continue;
     Size factor = 1;
     for (Size n = 2; n < devices; ++n) {
       if (devices % n == 0 && random() % 2 == 0) factor = n;

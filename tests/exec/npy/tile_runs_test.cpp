@@ -43,6 +43,56 @@ std::vector<Size> indices_by_brute_force(const Shape& global, const Shape& tile,
   }
 }
 
+/// The same of a device's tile, by what it has of each dimension.
+std::vector<Size> indices_by_brute_force(const Layout& layout, Size device) {
+  std::vector<Size> out = {0};
+  const Shape numbers = layout.numbers().numbers(device);
+  for (std::size_t i = 0; i < layout.rank(); ++i) {
+    std::vector<Size> longer;
+    for (const Size before : out) {
+      for (const Stretch& one : layout.stretches(i, numbers[i])) {
+        for (Size at = one.begin; at < one.end; ++at) {
+          longer.push_back(before * layout.global()[i] + at);
+        }
+      }
+    }
+    out = std::move(longer);
+  }
+  return out;
+}
+
+TEST(TileRuns, of_tiles_of_several_boxes_follow_their_elements) {
+  const Cuts rows[] = {Cuts::dealt(2, {{7, 2}}), Cuts::dealt(2, {{3, 1}, {7, 1}}), Cuts::even(4, 2),
+                       Cuts::blocks(5, 2, 7)};
+  for (const Cuts& first : rows) {
+    for (const Cuts& second : rows) {
+      for (const bool whole : {false, true}) {
+        std::vector<Cuts> cuts = {first, second};
+        std::vector<std::vector<Digit>> digits = {{{1, 2}}, {{2, 2}}};
+        if (whole) {
+          cuts.push_back(Cuts::even(3, 1));
+          digits.emplace_back();
+        }
+        const Layout layout = Layout::numbered(4, cuts, digits).value();
+        for (Size device = 0; device < 4; ++device) {
+          const std::vector<Size> wanted = indices_by_brute_force(layout, device);
+          for (const Size most : {1, 2, 5, 1000}) {
+            std::vector<Size> found;
+            Size last = -1;
+            for (const auto& run : all_runs(TileRuns(layout, device), most)) {
+              EXPECT_EQ(run.local, static_cast<Size>(found.size()));
+              if (most == 1000) EXPECT_NE(run.global, last) << "runs are as long as possible";
+              for (Size i = 0; i < run.elements; ++i) found.push_back(run.global + i);
+              last = run.global + run.elements;
+            }
+            ASSERT_EQ(found, wanted) << device << " of " << first.count() << ", at most " << most;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(TileRuns, the_example_of_the_header) {
   const Runs want{{76, 0, 2}, {88, 2, 2}, {100, 4, 2}};
   EXPECT_EQ(all_runs(TileRuns({12, 12}, {3, 2}, {6, 4}), 1000), want);

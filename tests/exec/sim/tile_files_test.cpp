@@ -37,24 +37,33 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 using Bytes = std::vector<std::byte>;
 
-/// The number of an element in the array, in C order, by its number in a box.
-Size global_of(const Shape& global, const Box& box, Size local) {
-  Size linear = 0;
-  Size stride = 1;
-  for (std::size_t i = global.size(); i-- > 0;) {
-    linear += (box.at[i] + local % box.extent[i]) * stride;
-    local /= box.extent[i];
-    stride *= global[i];
+/// The number of an element in the array, in C order, by its number in a device's tile.
+Size global_of(const Layout& layout, Size device, Size local) {
+  Shape place = layout.tile(device);
+  for (std::size_t i = place.size(); i-- > 0;) {
+    const Size extent = place[i];
+    place[i] = local % extent;
+    local /= extent;
   }
-  return linear;
+  for (const TilePart& part : layout.parts(device)) {
+    Size linear = 0;
+    bool is_here = true;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      const Size inside = place[i] - part.place[i];
+      is_here = is_here && inside >= 0 && inside < part.box.extent[i];
+      linear = linear * layout.global()[i] + part.box.at[i] + inside;
+    }
+    if (is_here) return linear;
+  }
+  ADD_FAILURE() << "a place that is in no part of the tile";
+  return 0;
 }
 
 /// The tile of a device, element by element: what is there says which addend and which element it is.
 Bytes tile_of(const Layout& layout, Size device, Size width) {
   Bytes out;
-  const Box box = layout.box(device);
   for (Size local = 0; local < layout.tile_size(device); ++local) {
-    const Size global = global_of(layout.global(), box, local);
+    const Size global = global_of(layout, device, local);
     const auto number = static_cast<std::uint64_t>(1000 * global + layout.addend(device));
     const std::uint64_t words[] = {splitmix64(number), splitmix64(~number)};
     const auto bytes = std::as_bytes(std::span(words)).first(static_cast<std::size_t>(width));
@@ -83,7 +92,7 @@ class Tiles : public testing::Test {
     for (Size device = 0; device < from.devices(); ++device) {
       std::filesystem::remove(in(device));
       if (from.tile_size(device) == 0) continue;
-      write_file(in(device), npy_text(descr, from.box(device).extent, tile(device)));
+      write_file(in(device), npy_text(descr, from.tile(device), tile(device)));
     }
   }
   void write_tiles(const Layout& from, const std::string& descr) const {
@@ -125,7 +134,7 @@ class Tiles : public testing::Test {
       EXPECT_EQ(std::filesystem::exists(out(device)), program.to.tile_size(device) > 0);
       if (program.to.tile_size(device) == 0) continue;
       EXPECT_EQ(read_file(out(device)),
-                npy_text(descr, program.to.box(device).extent,
+                npy_text(descr, program.to.tile(device),
                          tile_of(program.to, device, report->element_bytes)));
       std::filesystem::remove(out(device));
     }
@@ -141,7 +150,8 @@ class Tiles : public testing::Test {
   }
 };
 
-/// Tiles of other shapes, halos that overlap, devices without elements, and all on one device.
+/// Tiles of other shapes and of several boxes, halos that overlap, devices without elements, and all on one
+/// device.
 const char* const uneven_programs[] = {
     "retile.program/2\nmesh x:4\nfrom [3{x}10, 2]\nto [10, 2]\n"
     "exchange transfers=[[0,0,0,0,0,0,3,2],[0,1,3,0,0,0,3,2],[0,2,6,0,0,0,3,2],[0,3,9,0,0,0,1,2],"
@@ -152,6 +162,9 @@ const char* const uneven_programs[] = {
     "exchange transfers=[[1,0,0,0,4],[1,1,4,0,4],[1,2,8,0,2]] shapes=[[0],[10],[0],[0]]\n",
     "retile.program/2\nmesh x:2\nfrom [4{x}8<1,1>]\nto [4{x}8]\n"
     "exchange transfers=[[0,0,0,0,4],[1,1,0,1,4]] tile=[4]\n",
+    "retile.program/2\nmesh x:2\nfrom [2@{x}7]\nto [1@{x}7]\n"
+    "exchange transfers=[[0,0,0,0,1],[0,1,1,0,1],[0,0,2,2,1],[0,1,3,2,1],[1,0,0,1,1],[1,1,1,1,1],"
+    "[1,0,2,3,1]] shapes=[[4],[3]]\n",
 };
 
 TEST_F(Tiles, go_through_every_program) {

@@ -72,6 +72,9 @@ TEST(LayoutNotation, spellings_are_canonical) {
   EXPECT_EQ(spelled("[2{y : ( 2 ) 3}6]"), "[2{y:(2)3}6]");
   EXPECT_EQ(spelled("[4, 9]@ 23"), "[4, 9]@23");
   EXPECT_EQ(spelled("[12{}12<1,1>, 3{x}10]"), "[12, 3{x}10]");
+  EXPECT_EQ(spelled("[ 2 @ { x } 10, 2@{}12, 12{}8+4]"), "[2@{x}10, 12, 12]");
+  EXPECT_EQ(spelled("[ 3 { x:4 } 8 + 4 ]"), "[3{x}8+4]");
+  EXPECT_EQ(spelled("[2@{x:(2)2}8+4]"), "[2@{x:(2)2}8+4]");
 }
 
 TEST(LayoutNotation, layouts_print_as_the_first_spelling_that_says_them) {
@@ -85,6 +88,30 @@ TEST(LayoutNotation, layouts_print_as_the_first_spelling_that_says_them) {
   EXPECT_EQ(printed("[(0,5,10,10,10){p}10]"), "[5~{p}10]");
   EXPECT_EQ(printed("[(0,5,5,10,10){p}10]"), "[(0,5,5,10,10){p}10]");
   EXPECT_EQ(printed("[3{p}10<1,0>]"), "[3{p}10<1,0>]");
+  EXPECT_EQ(printed("[2@{p}10]"), "[2@{p}10]");
+  EXPECT_EQ(printed("[3@{p}10]"), "[3{p}10]");  // one round
+  EXPECT_EQ(printed("[9@{p}20+8]"), "[9@{p}20+8]");
+  EXPECT_EQ(printed("[9@{p}8+10]"), "[9@{p}8+10]");
+  EXPECT_EQ(printed("[2@{p}8+8]"), "[4{p}8+8]");  // one round of each
+  EXPECT_EQ(printed("[3{p}8+4]"), "[3{p}8+4]");
+  EXPECT_EQ(printed("[1@{p}3+3+3]"), "[3{p}3+3+3]");
+  EXPECT_EQ(printed("[1@{p}9+3+3]"), "[1@{p}9+3+3]");
+}
+
+/// What each device holds is told in the first test of core.uneven_layout; here, that texts say it.
+TEST(LayoutNotation, blocks_are_dealt_out_and_sections_are_cut_each_by_itself) {
+  const auto held = [](std::string_view text, Size device) {
+    std::vector<Size> out;
+    for (const TilePart& part : layout(text, "p:4").parts(device)) {
+      for (Size i = 0; i < part.box.extent[0]; ++i) out.push_back(part.box.at[0] + i);
+    }
+    return out;
+  };
+  EXPECT_EQ(held("[2@{p}10]", 0), (std::vector<Size>{0, 1, 8, 9}));
+  EXPECT_EQ(held("[2@{p}10]", 3), (std::vector<Size>{6, 7}));
+  EXPECT_EQ(held("[3{p}8+4]", 1), (std::vector<Size>{2, 3, 9}));
+  EXPECT_EQ(held("[1@{p}6+2]", 0), (std::vector<Size>{0, 4, 6}));
+  EXPECT_EQ(held("[1@{p}6+2]", 2), (std::vector<Size>{2}));
 }
 
 TEST(LayoutNotation, a_wrong_tile_size_is_refused_with_both_readings) {

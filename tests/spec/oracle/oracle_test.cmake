@@ -93,7 +93,7 @@ endif()
 
 # What `check` executes can be audited: the dispatch in oracle/main.cpp, oracle/check.h and the headers that this includes have less
 # than 900 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), the headers that
-# version 2 of Programs is about less than 600 more, those that addends are about less than 300, those that modules are about less than
+# version 2 of Programs is about less than 640 more, those that addends are about less than 300, those that modules are about less than
 # 900, and no header has more than 300 lines.
 # The other verbs are not on that path. Files are named by their paths below spec/.
 function(count_lines out file)
@@ -160,8 +160,8 @@ if(code LESS 300 OR NOT code LESS 900)
 endif()
 count_files(code ${version_2})
 message("${code} lines of code more in: ${version_2}")
-if(code LESS 200 OR NOT code LESS 600)
-  complain("version 2 has ${code} lines, expected less than 600")
+if(code LESS 200 OR NOT code LESS 640)
+  complain("version 2 has ${code} lines, expected less than 640")
 endif()
 count_files(code ${addends})
 message("${code} lines of code more in: ${addends}")

@@ -1,6 +1,6 @@
 // Old tiles are found by where they lie: per dimension by number among the sorted stretches of all
 // tiles, all dimensions together by the list of such numbers, a corner. Devices with one corner are
-// replicas. No device has two corners, so what each has to send can be counted corner by corner.
+// replicas. What each has to send is counted corner by corner: a device whose tile is a box has one.
 #include "retile/exec/exchange/direct.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/box_rows.h"
 #include "retile/core/index.h"
+#include "retile/core/tile_stretches.h"
 #include "retile/exec/exchange/routes.h"
 
 namespace retile {
@@ -28,13 +28,6 @@ namespace {
 struct Range {
   std::size_t begin = 0;
   std::size_t end = 0;
-};
-
-/// A stretch of one dimension, end excluded.
-struct Stretch {
-  Size begin = 0;
-  Size end = 0;
-  friend auto operator<=>(const Stretch&, const Stretch&) = default;
 };
 
 /// Old tiles along one dimension.
@@ -170,14 +163,10 @@ bool joined_along(std::size_t k, std::vector<Transfer>& transfers) {
   return some;
 }
 
-Stretch stretch_of(const BoxRows& boxes, Size device, std::size_t k) {
-  return {boxes.begin(device, k), boxes.end(device, k)};
-}
-
-/// The boxes of both ends.
-struct Boxes {
-  BoxRows before;
-  BoxRows after;
+/// The tiles of both ends.
+struct Tiles {
+  TileStretches before;
+  TileStretches after;
 };
 
 /// Who holds an array, or an addend, at the start, and who needs it; each ascending.
@@ -194,11 +183,11 @@ tl::unexpected<Diagnostic> too_many(Size limit) {
 
 class Maker {
  public:
-  /// The boxes outlive it.
-  Maker(std::size_t rank, const Boxes& boxes, Parties parties)
+  /// The tiles outlive it.
+  Maker(std::size_t rank, const Tiles& tiles, Parties parties)
       : rank_(rank),
-        old_(boxes.before),
-        new_(boxes.after),
+        old_(tiles.before),
+        new_(tiles.after),
         holders_(std::move(parties.holders)),
         targets_(std::move(parties.targets)) {
     std::erase_if(holders_, [this](Size d) { return old_.is_empty(d); });
@@ -207,7 +196,9 @@ class Maker {
     for (std::size_t k = 0; k < rank_; ++k) {
       std::vector<Stretch> stretches;
       stretches.reserve(holders_.size());
-      for (const Size d : holders_) stretches.push_back(stretch_of(old_, d, k));
+      for (const Size d : holders_) {
+        old_.each(d, k, [&](const Stretch& one, Size) { stretches.push_back(one); });
+      }
       edges_.emplace_back(std::move(stretches));
     }
     find_corners();
@@ -221,11 +212,19 @@ class Maker {
       Size looks = 1;
       Size pieces_here = 1;  // of which there are no more than looks
       for (std::size_t k = 0; k < rank_; ++k) {
-        const auto pieces = pieces_of(d, k);
-        if (!pieces) return not_held(d);
-        looks = checked_mul(looks, edges_[k].looks(*pieces)).value_or(max_size);
-        pieces_here = checked_mul(pieces_here, static_cast<Size>(pieces->end - pieces->begin))
-                          .value_or(max_size);
+        Size looks_along = 0;
+        Size pieces_along = 0;
+        bool held = true;
+        new_.each(d, k, [&](const Stretch& one, Size) {
+          const auto pieces = edges_[k].pieces(one.begin, one.end);
+          held = held && pieces.has_value();
+          if (!held) return;
+          looks_along += edges_[k].looks(*pieces);
+          pieces_along += static_cast<Size>(pieces->end - pieces->begin);
+        });
+        if (!held) return not_held(d);
+        looks = checked_mul(looks, looks_along).value_or(max_size);
+        pieces_here = checked_mul(pieces_here, pieces_along).value_or(max_size);
       }
       count = checked_add(count, looks).value_or(max_size);
       if (count > limit) {
@@ -253,52 +252,87 @@ class Maker {
     }
   };
 
-  [[nodiscard]] std::optional<Range> pieces_of(Size device, std::size_t k) const {
-    const Stretch stretch = stretch_of(new_, device, k);
-    return edges_[k].pieces(stretch.begin, stretch.end);
-  }
-
   /// The corners that occur, and the heap of each one's devices.
   void find_corners() {
-    std::vector<std::size_t> corner(rank_);
     for (const Size d : holders_) {
-      for (std::size_t k = 0; k < rank_; ++k)
-        corner[k] = edges_[k].number_of(stretch_of(old_, d, k));
+      std::vector<std::vector<std::size_t>> numbers(rank_);
+      std::vector<const std::vector<std::size_t>*> lists;
+      for (std::size_t k = 0; k < rank_; ++k) {
+        old_.each(d, k, [&](const Stretch& one, Size) {
+          numbers[k].push_back(edges_[k].number_of(one));
+        });
+        lists.push_back(&numbers[k]);
+      }
       // In ascending order of devices, so this is a heap.
-      loads_[corner].push_back({.sent = 0, .device = d});
+      for_each(lists, [&](const std::vector<std::size_t>& corner) {
+        loads_[corner].push_back({.sent = 0, .device = d});
+      });
     }
+  }
+
+  /// What of a new tile lies between two cuts of the old ones, along one dimension.
+  struct Cut {
+    Size place = 0;  // in the new tile
+    Stretch part;    // of the array
+    std::optional<Size> own =
+        std::nullopt;  // where it begins in the device's old tile, if it is there
+  };
+  [[nodiscard]] std::vector<Cut> cuts_of(Size device, std::size_t k, bool holds) const {
+    std::vector<Cut> out;
+    new_.each(device, k, [&](const Stretch& tile, Size place) {
+      const Range pieces = *edges_[k].pieces(tile.begin, tile.end);
+      for (std::size_t n = pieces.begin; n < pieces.end; ++n) {
+        const Size begin = std::max(edges_[k].cut(n), tile.begin);
+        const Size end = std::min(edges_[k].cut(n + 1), tile.end);
+        out.push_back({.place = place + begin - tile.begin, .part = {begin, end}});
+      }
+    });
+    if (!holds) return out;
+    auto cut = out.begin();
+    old_.each(device, k, [&](const Stretch& tile, Size place) {
+      while (cut != out.end() && cut->part.begin < tile.begin) ++cut;
+      for (; cut != out.end() && cut->part.end <= tile.end; ++cut) {
+        cut->own = place + cut->part.begin - tile.begin;
+      }
+    });
+    return out;
   }
 
   /// The transfers to one device; those that are not its own have no source yet, and their
   /// source_start is in the array.
   void cut_tile(Size device) {
-    std::vector<Range> ranges;
     const bool holds = std::binary_search(holders_.begin(), holders_.end(), device);
-    for (std::size_t k = 0; k < rank_; ++k) ranges.push_back(*pieces_of(device, k));
-    for_each(ranges, [&](const std::vector<std::size_t>& pieces) {
+    std::vector<Range> ranges;
+    std::vector<std::vector<Cut>> cuts;
+    for (std::size_t k = 0; k < rank_; ++k) {
+      cuts.push_back(cuts_of(device, k, holds));
+      ranges.push_back({0, cuts.back().size()});
+    }
+    for_each(ranges, [&](const std::vector<std::size_t>& numbers) {
       Transfer transfer{.target = device,
                         .source = holds ? device : nobody,
                         .target_start = Shape(rank_),
                         .source_start = Shape(rank_),
                         .shape = Shape(rank_)};
       for (std::size_t k = 0; k < rank_; ++k) {
-        const Stretch tile = stretch_of(new_, device, k);
-        const Size begin = std::max(edges_[k].cut(pieces[k]), tile.begin);
-        const Size end = std::min(edges_[k].cut(pieces[k] + 1), tile.end);
-        transfer.target_start[k] = begin - tile.begin;
-        transfer.source_start[k] = begin;
-        transfer.shape[k] = end - begin;
-        const Stretch own = stretch_of(old_, device, k);
-        if (begin < own.begin || end > own.end) transfer.source = nobody;
+        const Cut& cut = cuts[k][numbers[k]];
+        transfer.target_start[k] = cut.place;
+        transfer.source_start[k] = cut.part.begin;
+        transfer.shape[k] = cut.part.extent();
+        if (!cut.own) transfer.source = nobody;
       }
-      if (transfer.source == device) start_in_source(transfer);
+      if (transfer.source == device) {
+        for (std::size_t k = 0; k < rank_; ++k) {
+          transfer.source_start[k] = *cuts[k][numbers[k]].own;
+        }
+      }
       transfers_.push_back(std::move(transfer));
     });
   }
 
   void start_in_source(Transfer& transfer) const {
     for (std::size_t k = 0; k < rank_; ++k) {
-      transfer.source_start[k] -= old_.begin(transfer.source, k);
+      transfer.source_start[k] = old_.place(transfer.source, k, transfer.source_start[k]);
     }
   }
 
@@ -359,8 +393,8 @@ class Maker {
   }
 
   std::size_t rank_;
-  const BoxRows& old_;
-  const BoxRows& new_;
+  const TileStretches& old_;
+  const TileStretches& new_;
   std::vector<Size> holders_;  // devices whose old tiles are not empty
   std::vector<Size> targets_;  // devices whose new tiles are not empty
   std::vector<Edges> edges_;   // per dimension
@@ -389,9 +423,11 @@ Class class_of(const Layout& to, Size device) {
 /// Which addends of the start each class of the end adds up.
 class Shares {
  public:
-  explicit Shares(const Program& program)
+  /// The tiles of the Program outlive it.
+  Shares(const Program& program, const Tiles& tiles)
       : from_(program.from),
         to_(program.to),
+        tiles_(tiles),
         each_(program.from.addend_count() / program.to.addend_count()) {
     std::map<Shape, std::map<Size, std::vector<Size>>> devices;  // by tile and addend of the end
     for (Size d = 0; d < to_.devices(); ++d) {
@@ -450,7 +486,7 @@ class Shares {
     std::map<std::pair<Size, Size>, Size> own;
     for (const auto& [name, devices] : classes) {
       for (const Size d : devices) {
-        if (meets(from_.box(d), to_.box(d))) ++own[{name, from_.addend(d)}];
+        if (meets(d)) ++own[{name, from_.addend(d)}];
       }
     }
     std::vector<std::tuple<Size, Size, Size>> out;
@@ -459,15 +495,17 @@ class Shares {
     return out;
   }
 
-  [[nodiscard]] static bool meets(const Box& a, const Box& b) {
-    for (std::size_t k = 0; k < a.at.size(); ++k) {
-      if (a.at[k] + a.extent[k] <= b.at[k] || b.at[k] + b.extent[k] <= a.at[k]) return false;
+  /// Whether a device has something of its new tile.
+  [[nodiscard]] bool meets(Size device) const {
+    for (std::size_t k = 0; k < from_.rank(); ++k) {
+      if (common_extent(tiles_.before, tiles_.after, device, k) == 0) return false;
     }
     return true;
   }
 
   const Layout& from_;
   const Layout& to_;
+  const Tiles& tiles_;
   Size each_;                                  // addends that a class adds up
   std::map<Size, std::vector<Size>> targets_;  // per addend of the start
 };
@@ -478,10 +516,10 @@ Result<std::vector<Transfer>> adding_transfers(const Program& program, Size limi
   const auto needed =
       checked_mul(program.devices, program.from.addend_count() / program.to.addend_count());
   if (!needed || *needed > limit) return too_many(limit);
-  const Boxes boxes{BoxRows(program.from), BoxRows(program.to)};
+  const Tiles tiles{TileStretches(program.from), TileStretches(program.to)};
   std::vector<Transfer> out;
-  for (Parties& parties : Shares(program).parties()) {
-    Maker maker(program.from.rank(), boxes, std::move(parties));
+  for (Parties& parties : Shares(program, tiles).parties()) {
+    Maker maker(program.from.rank(), tiles, std::move(parties));
     auto transfers = maker.make(limit - static_cast<Size>(out.size()));
     if (!transfers) return transfers;
     out.insert(out.end(), std::make_move_iterator(transfers->begin()),
@@ -512,9 +550,9 @@ Result<std::vector<Transfer>> routed(const Program& program, Size limit) {
 Result<std::vector<Transfer>> transfers_of(const Program& program, Size limit) {
   if (program.from.addends()) return adding_transfers(program, limit);
   if (Routes::knows(program.from, program.to)) return routed(program, limit);
-  const Boxes boxes{BoxRows(program.from), BoxRows(program.to)};
+  const Tiles tiles{TileStretches(program.from), TileStretches(program.to)};
   const std::vector<Size> all = all_devices(program.from);
-  return Maker(program.from.rank(), boxes, {all, all}).make(limit);
+  return Maker(program.from.rank(), tiles, {all, all}).make(limit);
 }
 
 /// How the exchange adds: not where every class of the end takes one addend.

@@ -42,8 +42,8 @@ Routes::End::End(const Layout& end) : layout(&end) {
 }
 
 bool Routes::knows(const Layout& from, const Layout& to) {
-  return !from.is_listed() && !to.is_listed() && from.halos().empty() && !from.addends() &&
-         !to.addends();
+  return !from.is_listed() && !to.is_listed() && from.in_boxes() && to.in_boxes() &&
+         from.halos().empty() && !from.addends() && !to.addends();
 }
 
 Routes::Routes(const Layout& from, const Layout& to) : rank_(from.rank()), from_(from), to_(to) {
@@ -51,7 +51,7 @@ Routes::Routes(const Layout& from, const Layout& to) : rank_(from.rank()), from_
                 "routes are between layouts of one array by tile numbers");
 }
 
-Routes::Stretch Routes::stretch(const Layout& layout, std::size_t k, Size tile) {
+Stretch Routes::stretch(const Layout& layout, std::size_t k, Size tile) {
   const Cuts& cuts = layout.cuts()[k];
   const Size begin = cuts.at(tile);
   const Size end = cuts.at(tile + 1);
@@ -60,7 +60,7 @@ Routes::Stretch Routes::stretch(const Layout& layout, std::size_t k, Size tile) 
   return {begin - std::min(begin, halo.below), end + std::min(cuts.global() - end, halo.above)};
 }
 
-Routes::Stretch Routes::meeting(const Layout& layout, std::size_t k, Stretch part) {
+Stretch Routes::meeting(const Layout& layout, std::size_t k, Stretch part) {
   const Cuts& cuts = layout.cuts()[k];
   // A tile reaches as far as its halos into what lies beside it.
   if (!layout.halos().empty()) {

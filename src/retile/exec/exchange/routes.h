@@ -25,7 +25,7 @@ namespace retile {
 /// 2 x 1 from device 1.
 class Routes {
  public:
-  /// Whether both layouts are by tile numbers, `from` without halos, and hold no addends.
+  /// Whether both layouts are by tile numbers, in boxes, `from` without halos, and hold no addends.
   [[nodiscard]] static bool knows(const Layout& from, const Layout& to);
 
   /// Both outlive it. Preconditions: knows(from, to), and they are of one array and as many devices.
@@ -86,11 +86,6 @@ class Routes {
     Size count = 0;
   };
 
-  /// Half open, in the array.
-  struct Stretch {
-    Size begin = 0;
-    Size end = 0;
-  };
   [[nodiscard]] static Stretch stretch(const Layout& layout, std::size_t k, Size tile);
   /// The tiles that meet a stretch, numbers that are empty among them.
   [[nodiscard]] static Stretch meeting(const Layout& layout, std::size_t k, Stretch stretch);

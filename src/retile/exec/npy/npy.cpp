@@ -459,6 +459,12 @@ TileReader::TileReader(const NpyFile& file, const Shape& tile, const Shape& base
   batch_.reserve(longest_batch);
 }
 
+TileReader::TileReader(const NpyFile& file, const Layout& layout, Size device)
+    : file_(&file), runs_(layout, device) {
+  RETILE_ASSERT(file.header().shape == layout.global(), "a tile of another array");
+  batch_.reserve(longest_batch);
+}
+
 Result<void> TileReader::read(std::span<std::byte> out) {
   const Size width = file_->header().type.bytes;
   const Size offset = file_->header().data_offset_bytes;

@@ -90,7 +90,8 @@ class TileReader {
  public:
   /// `file` must outlive the reader. Precondition: tile and base fit the file's shape (asserted).
   TileReader(const NpyFile& file, const Shape& tile, const Shape& base);
-  TileReader(const NpyFile& file, const Box& box) : TileReader(file, box.extent, box.at) {}
+  /// The tile of a device. Precondition (asserted): a layout of the file's array.
+  TileReader(const NpyFile& file, const Layout& layout, Size device);
 
   /// The next out.size() bytes of the tile in C order. Precondition (asserted): whole elements, not
   /// more than are left.

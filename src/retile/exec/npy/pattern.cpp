@@ -15,7 +15,7 @@ TileRuns runs_of(const Layout& map, Size device, Size element_bytes, std::size_t
   RETILE_ASSERT(is_element_size(element_bytes), "an element size that cannot be moved");
   RETILE_ASSERT(checked_mul(map.tile_size(device), element_bytes) == static_cast<Size>(tile_bytes),
                 "a buffer that is not of the tile's size");
-  return {map.global(), map.box(device)};
+  return {map, device};
 }
 
 /// The numbers whose bytes in memory are least significant first.

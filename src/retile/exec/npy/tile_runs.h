@@ -1,4 +1,4 @@
-// A tile as runs: the stretches of a global array in C order that a box covers without a gap.
+// A tile as runs: the stretches of a global array in C order that it covers without a gap.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,8 @@ class TileRuns {
   /// Preconditions (asserted): equal ranks, extents >= 0 (a tile without elements has no runs), base +
   /// tile <= global, global size < 2^63.
   TileRuns(const Shape& global, const Shape& tile, const Shape& base);
-  TileRuns(const Shape& global, const Box& box) : TileRuns(global, box.extent, box.at) {}
+  /// The tile of a device.
+  TileRuns(const Layout& layout, Size device);
 
   /// The next piece of a run, at most `most` elements long (most >= 1). Precondition: not done().
   Run next(Size most);
@@ -36,15 +37,30 @@ class TileRuns {
   [[nodiscard]] Run peek(Size most) const;
 
   [[nodiscard]] bool done() const { return position_ == tile_elements_; }
-  [[nodiscard]] Size run_elements() const { return run_elements_; }  ///< elements of one whole run
+  [[nodiscard]] Size run_elements() const {
+    return run_elements_;
+  }  ///< elements of the longest run
 
  private:
+  /// \param tile  what it has of each dimension
+  TileRuns(const Shape& global, std::vector<std::vector<Stretch>> tile);
+
+  /// A dimension of which the tile has not all. Along the last one runs lie, along others rows.
   struct Level {
-    Size extent = 1;  // of the tile
-    Size stride = 1;  // in the global array, elements
-    Size index = 0;
+    std::vector<Stretch> parts;
+    Size stride = 1;       // in the global array, elements
+    std::size_t part = 0;  // of the current run
+    Size index = 0;        // in the array
+    [[nodiscard]] const Stretch& here() const { return parts[part]; }
   };
-  std::vector<Level> levels_;  // dimensions outside the runs, slowest first
+  /// Goes on along a level: to the next row, or the next part. False where it begins anew.
+  [[nodiscard]] bool advance(Level& level, bool by_parts);
+  [[nodiscard]] Size elements_of_run() const {
+    return levels_.empty() ? tile_elements_
+                           : levels_.back().here().extent() * levels_.back().stride;
+  }
+
+  std::vector<Level> levels_;  // slowest first
   Size tile_elements_ = 1;
   Size run_elements_ = 1;
   Size run_start_ = 0;  // global index of the current run

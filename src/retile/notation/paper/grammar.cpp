@@ -97,6 +97,21 @@ std::vector<Token<Size>> read_cuts(Scanner& scanner) {
   return out;
 }
 
+void read_sections(Scanner& scanner, Token<Size>& global, std::vector<Size>& sections) {
+  const std::size_t begin = global.place.span.begin;
+  sections = {global.value};
+  while (scanner.accept("+")) {
+    sections.push_back(scanner.size("the size of a section").value);
+    const auto sum = checked_add(global.value, sections.back());
+    global.place = scanner.since(begin);
+    if (!sum) {
+      fail(global.place,
+           {.code = Code::size_overflow, .message = "the sections together do not fit in 63 bits"});
+    }
+    global.value = *sum;
+  }
+}
+
 Halo read_halo(Scanner& scanner) {
   Halo out;
   out.below = scanner.number().value;

@@ -40,6 +40,7 @@ enum class Cutting {
   blocks,    ///< `4~{x}10`: blocks of that size, as many as there are elements for
   balanced,  ///< `3={x}10`: as `3{x}10`, but the tiles differ by one element at most
   listed,    ///< `(0,3,10){x}10`
+  dealt,     ///< `2@{x}10`: blocks of that size, dealt out in turn
 };
 
 /// One dimension as written; a Part is what may stand in its braces.
@@ -48,14 +49,19 @@ struct WrittenDim {
   Token<Size> tile;  ///< of listed cuts the first
   std::vector<Part> parts;
   Token<Size> global;
+  std::vector<Size> sections = {};  ///< of `8+4` both; else none
   Place place;
   Cutting cutting = Cutting::tile;
   std::vector<Token<Size>> cuts = {};
   Halo halo = {};
   Place halo_place = {};
 
+  /// Whether a tile may have several boxes.
+  [[nodiscard]] bool is_dealt() const { return cutting == Cutting::dealt || !sections.empty(); }
   /// Whether the paper has this form.
-  [[nodiscard]] bool is_plain() const { return cutting == Cutting::tile && halo == Halo{}; }
+  [[nodiscard]] bool is_plain() const {
+    return cutting == Cutting::tile && halo == Halo{} && sections.empty();
+  }
 };
 
 /// Dimensions in brackets.
@@ -88,6 +94,9 @@ struct WrittenName {
 /// Reads `(0,3,10)`: the offsets behind the bracket that has been read.
 [[nodiscard]] std::vector<Token<Size>> read_cuts(Scanner& scanner);
 
+/// Reads `+4+4`, behind the first section, and makes `global` the sum of all.
+void read_sections(Scanner& scanner, Token<Size>& global, std::vector<Size>& sections);
+
 /// Reads `1,1>`, behind the bracket that has been read.
 [[nodiscard]] Halo read_halo(Scanner& scanner);
 
@@ -115,6 +124,9 @@ template <typename Part, typename ReadPart, typename Completion>
     } else if (scanner.accept("=")) {
       dim.cutting = Cutting::balanced;
       scanner.expect("{");
+    } else if (scanner.accept("@")) {
+      dim.cutting = Cutting::dealt;
+      scanner.expect("{");
     } else if (!scanner.accept("{")) {
       return dim;
     }
@@ -129,6 +141,7 @@ template <typename Part, typename ReadPart, typename Completion>
     }
   }
   dim.global = scanner.size("the global size of a dimension", [&] { return completion(dim); });
+  if (scanner.sees('+')) read_sections(scanner, dim.global, dim.sections);
   const std::size_t halo = scanner.next();
   if (scanner.accept("<")) {
     dim.halo = read_halo(scanner);

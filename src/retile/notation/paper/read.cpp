@@ -39,7 +39,8 @@ CutDim cut_dim(const Dim& written) {
              .cuts = {},
              .parts = {},
              .global = written.global.value,
-             .halo = written.halo};
+             .halo = written.halo,
+             .sections = written.sections};
   if (written.cutting == Cutting::listed) out.tile = 1;
   for (const Token<Size>& cut : written.cuts) out.cuts.push_back(cut.value);
   for (const WrittenName& part : written.parts) {
@@ -51,7 +52,9 @@ CutDim cut_dim(const Dim& written) {
 
 /// The dimension as the paper has it, if it has it.
 std::optional<DistDim> dist_dim(const CutDim& dim) {
-  if (dim.cutting != Cutting::tile || dim.halo != Halo{}) return std::nullopt;
+  if (dim.cutting != Cutting::tile || dim.halo != Halo{} || !dim.sections.empty()) {
+    return std::nullopt;
+  }
   DistDim out{dim.tile, {}, dim.global};
   for (const AxisPart& part : dim.parts) {
     if (part.major != 0) return std::nullopt;
@@ -240,6 +243,9 @@ Layout layout_of(const Mesh& mesh, const std::vector<CutDim>& dims) {
   }
   auto layout =
       Layout::numbered(mesh.device_count(), std::move(cuts), std::move(digits), std::move(halos));
+  if (!layout && layout.error().code == Code::limit_reached) {
+    text::fail_with(text::Place{}, layout.error());
+  }
   RETILE_ASSERT(layout.has_value(), "a well-formed type has a layout");
   return std::move(*layout);
 }

@@ -23,7 +23,7 @@ struct TypeText {
 
 /// `3{x,6:4}72`, whatever says the cuts; without parts `12`.
 [[nodiscard]] std::string dim_text(const std::string& cuts, const std::vector<std::string>& parts,
-                                   Size global);
+                                   const std::string& global);
 
 /// `12`, or with parts `3{x,6:4}72`.
 [[nodiscard]] std::string dim_text(Size tile, const std::vector<std::string>& parts, Size global);

@@ -1,6 +1,7 @@
 #include "retile/notation/paper/wellformed.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/division.h"
+#include "retile/core/layout.h"
 #include "retile/core/names.h"
 #include "retile/notation/paper/type_text.h"
 #include "retile/text/words.h"
@@ -56,7 +58,7 @@ std::string sizes_text(const std::vector<Splitter>& splitters, std::string_view 
 }
 
 /// `64{x}256 is well formed`
-std::string repair(Size tile, const std::vector<Splitter>& splitters, Size global,
+std::string repair(Size tile, const std::vector<Splitter>& splitters, const std::string& global,
                    std::string_view mark = "") {
   if (splitters.size() > most_listed) {
     return fmt::format("a tile of {} and a global size of {} would do", tile, global);
@@ -64,6 +66,11 @@ std::string repair(Size tile, const std::vector<Splitter>& splitters, Size globa
   std::vector<std::string> parts;
   for (const Splitter& splitter : splitters) parts.push_back(splitter.text);
   return fmt::format("{} is well formed", dim_text(fmt::format("{}{}", tile, mark), parts, global));
+}
+
+std::string repair(Size tile, const std::vector<Splitter>& splitters, Size global,
+                   std::string_view mark = "") {
+  return repair(tile, splitters, fmt::to_string(global), mark);
 }
 
 std::vector<std::string> axis_names(const Mesh& mesh) {
@@ -165,9 +172,9 @@ Diagnostic wrong_tile_size(const CutText& dim, Size tiles) {
   if (dim.splitters.size() > most_listed) return out;
   std::vector<std::string> parts;
   for (const Splitter& splitter : dim.splitters) parts.push_back(splitter.text);
-  out.notes.back() +=
-      fmt::format(", or {} for blocks of {}",
-                  dim_text(fmt::format("{}~", dim.tile), parts, dim.global), dim.tile);
+  out.notes.back() += fmt::format(
+      ", or {} for blocks of {}",
+      dim_text(fmt::format("{}~", dim.tile), parts, fmt::to_string(dim.global)), dim.tile);
   return out;
 }
 
@@ -197,6 +204,48 @@ tl::expected<Cuts, CutsViolation> listed_cuts(const CutText& dim, Size tiles) {
   return Cuts::listed(dim.cuts);
 }
 
+/// \param block_of  how long the blocks of a section of so many elements are
+template <typename BlockOf>
+std::vector<Section> sections_of(const CutText& dim, const BlockOf& block_of) {
+  if (dim.sections.empty()) return {{dim.global, block_of(dim.global)}};
+  std::vector<Section> out;
+  Size end = 0;
+  for (const Size extent : dim.sections) {
+    end += extent;
+    out.push_back({end, block_of(extent)});
+  }
+  return out;
+}
+
+/// `8+4`, of few sections.
+std::string sections_text(const CutText& dim) {
+  if (dim.sections.size() > most_listed) return fmt::to_string(dim.global);
+  return fmt::format("{}", fmt::join(dim.sections, "+"));
+}
+
+/// Sections that are cut each by itself, into as many tiles.
+tl::expected<Cuts, CutsViolation> cuts_of_sections(const CutText& dim, Size tiles) {
+  if (dim.cutting != paper::Cutting::tile) {
+    return tl::unexpected(CutsViolation{
+        {.code = Code::unsupported,
+         .message = "sections are dealt out in blocks, or cut as equally as a tile size says",
+         .notes = {
+             "2@{x}8+4 deals blocks of 2 out in each section, and 3{x}8+4 cuts each over x:4"}}});
+  }
+  Cuts out = Cuts::dealt(tiles, sections_of(dim, [&](Size n) { return ceil_div(n, tiles); }));
+  if (out.largest() == dim.tile) return out;
+  if (dim.splitters.empty()) {
+    return tl::unexpected(CutsViolation{wrong_tile(dim.tile, dim.splitters, dim.global)});
+  }
+  return tl::unexpected(CutsViolation{
+      {.code = Code::ill_formed_type,
+       .message = fmt::format("the largest of {} tiles of {} sections has {} elements, not {}",
+                              tiles, dim.sections.size(), out.largest(), dim.tile),
+       .rule = "WF-DIM-CEIL",
+       .notes = {sizes_text(dim.splitters, "; ") +
+                 repair(out.largest(), dim.splitters, sections_text(dim))}}});
+}
+
 }  // namespace
 
 tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
@@ -208,6 +257,13 @@ tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
   if (!tiles || *tiles > max_devices) {
     return refused(wrong_tile(dim.tile, dim.splitters, dim.global));
   }
+  if (dim.cutting == paper::Cutting::dealt) {
+    Cuts out = Cuts::dealt(*tiles, sections_of(dim, [&](Size) { return dim.tile; }));
+    if (out.stretches() <= max_listed_numbers) return out;
+    return refused({.code = Code::limit_reached,
+                    .message = fmt::format("at most {} blocks are dealt out", max_listed_numbers)});
+  }
+  if (!dim.sections.empty()) return cuts_of_sections(dim, *tiles);
   if (dim.cutting == paper::Cutting::listed) return listed_cuts(dim, *tiles);
   const auto cover = checked_mul(dim.tile, *tiles);
   const bool covers = !cover || *cover >= dim.global;
@@ -227,12 +283,25 @@ tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
   return Cuts::blocks(dim.tile, *tiles, dim.global);
 }
 
-Diagnostic wrong_halo(const Halo& halo, Size global) {
-  return {.code = Code::bad_number,
-          .message = fmt::format("the halo <{},{}> is longer than its dimension of {}", halo.below,
-                                 halo.above, global),
-          .notes = {"<lo,hi> says how many elements a box holds of its neighbours, cut off at the "
-                    "ends of the array"}};
+std::optional<Diagnostic> wrong_halo(const Halo& halo, bool is_dealt, Size global) {
+  if (is_dealt && halo != Halo{}) {
+    return Diagnostic{.code = Code::unsupported,
+                      .message = "what is dealt out, or cut in sections, has no halo",
+                      .notes = {"a halo is of tiles that are one box"}};
+  }
+  if (halo.below <= global && halo.above <= global) return std::nullopt;
+  return Diagnostic{
+      .code = Code::bad_number,
+      .message = fmt::format("the halo <{},{}> is longer than its dimension of {}", halo.below,
+                             halo.above, global),
+      .notes = {"<lo,hi> says how many elements a box holds of its neighbours, cut off at the "
+                "ends of the array"}};
+}
+
+Diagnostic not_dealt_by_list() {
+  return {.code = Code::unsupported,
+          .message = "with such an order, or fewer positions than devices, nothing is dealt out",
+          .notes = {"digits of the device number say who gets which blocks"}};
 }
 
 std::optional<Digit> part_of(const Digit& axis, Size major, Size size) {
@@ -274,7 +343,7 @@ std::vector<Splitter> splitters_of(const Mesh& mesh, const CutDim& dim) {
 }
 
 CutText cut_text(const Mesh& mesh, const CutDim& dim) {
-  return {dim.cutting, dim.tile, dim.cuts, splitters_of(mesh, dim), dim.global};
+  return {dim.cutting, dim.tile, dim.cuts, splitters_of(mesh, dim), dim.global, dim.sections};
 }
 
 std::optional<Digit> digit_of(const Mesh& mesh, const AxisPart& part) {
@@ -410,8 +479,9 @@ class Rules {
           i,
           std::nullopt};
     }
-    if (dim.halo.below <= dim.global && dim.halo.above <= dim.global) return std::nullopt;
-    return TypeViolation{wrong_halo(dim.halo, dim.global), i, std::nullopt};
+    auto wrong = wrong_halo(dim.halo, dim.is_dealt(), dim.global);
+    if (!wrong) return std::nullopt;
+    return TypeViolation{*std::move(wrong), i, std::nullopt};
   }
 
   const Mesh& mesh_;

@@ -43,6 +43,11 @@ struct CutDim {
   std::vector<AxisPart> parts;
   Size global = 1;
   Halo halo = {};
+  std::vector<Size> sections = {};  ///< where there are several: their extents
+  /// Whether a tile may have several boxes.
+  [[nodiscard]] bool is_dealt() const {
+    return cutting == paper::Cutting::dealt || !sections.empty();
+  }
 };
 
 /// The first rule of Fig. 7b that `dims` breaks over `mesh`, or nothing. Axes of size 1 may stand
@@ -84,7 +89,8 @@ struct CutText {
   Size tile = 1;           ///< >= 1; not of listed cuts
   std::vector<Size> cuts;  ///< of listed ones
   std::vector<Splitter> splitters;
-  Size global = 1;  ///< >= 1
+  Size global = 1;                  ///< >= 1
+  std::vector<Size> sections = {};  ///< where there are several: their extents, each >= 1
 };
 
 /// A refusal without a place, and the listed cut that it is about.
@@ -94,12 +100,17 @@ struct CutsViolation {
 };
 
 /// The cuts that a dimension says, or why it says none: its tile is not the one that makes so many
-/// tiles, its blocks do not suffice, its listed cuts fall or do not lead from 0 to the global size.
+/// tiles, its blocks do not suffice, its listed cuts fall or do not lead from 0 to the global size, its
+/// sections are neither dealt out nor cut as `3{x}10` is.
 /// [WF-DIM-CEIL]
 [[nodiscard]] tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim);
 
-/// The refusal of a halo that is longer than its dimension.
-[[nodiscard]] Diagnostic wrong_halo(const Halo& halo, Size global);
+/// Why a dimension has no such halo, if it has none.
+/// \param is_dealt  whether its tiles may have several boxes
+[[nodiscard]] std::optional<Diagnostic> wrong_halo(const Halo& halo, bool is_dealt, Size global);
+
+/// The refusal of blocks that are dealt out to devices that no digits of their numbers place.
+[[nodiscard]] Diagnostic not_dealt_by_list();
 
 /// The digit that a part of an axis is, `x:(2)3` of x:12 the middle factor of 2 * 3 * 2: (stride of
 /// x times what is below it, its own size); nothing where the parts do not divide the axis.

@@ -56,12 +56,38 @@ std::vector<std::string> parts_of(const std::vector<Digit>& digits, const Mesh* 
   return out;
 }
 
-/// `3`, `4~`, `3=` or `(0,3,10)`: the first of these that says the tiles.
+/// `2@`, or the extent of the largest tile where every section is cut as equally as can be.
+std::string dealt_text(const Cuts& cuts) {
+  Size begin = 0;
+  Size block = 1;
+  bool is_cut = cuts.sections().size() > 1;
+  for (const Section& section : cuts.sections()) {
+    is_cut = is_cut && section.block == ceil_div(section.end - begin, cuts.count());
+    block = std::max(block, section.block);
+    begin = section.end;
+  }
+  return is_cut ? fmt::to_string(cuts.largest()) : fmt::format("{}@", block);
+}
+
+/// `12`, or `8+4` of sections.
+std::string global_text(const Cuts& cuts) {
+  if (!cuts.is_dealt()) return fmt::to_string(cuts.global());
+  std::string out;
+  Size begin = 0;
+  for (const Section& section : cuts.sections()) {
+    out += fmt::format("{}{}", out.empty() ? "" : "+", section.end - begin);
+    begin = section.end;
+  }
+  return out;
+}
+
+/// `3`, `4~`, `3=`, `(0,3,10)` or `2@`: the first of these that says the tiles.
 std::string cuts_text(const Cuts& cuts) {
   const Size global = cuts.global();
   const Size tile = ceil_div(global, cuts.count());
   if (cuts.is_blocks()) return fmt::format("{}{}", cuts.block(), cuts.block() == tile ? "" : "~");
   if (cuts.is_balanced()) return fmt::format("{}=", tile);
+  if (cuts.is_dealt()) return dealt_text(cuts);
   std::string out;
   for (Size t = 0; t <= cuts.count(); ++t) {
     out += t == 0 ? '(' : ',';
@@ -82,11 +108,12 @@ std::string to_text(const Mesh& mesh) {
 }
 
 std::string dim_text(Size tile, const std::vector<std::string>& parts, Size global) {
-  return dim_text(fmt::to_string(tile), parts, global);
+  return dim_text(fmt::to_string(tile), parts, fmt::to_string(global));
 }
 
-std::string dim_text(const std::string& cuts, const std::vector<std::string>& parts, Size global) {
-  if (parts.empty()) return fmt::to_string(global);
+std::string dim_text(const std::string& cuts, const std::vector<std::string>& parts,
+                     const std::string& global) {
+  if (parts.empty()) return global;
   std::string inner;
   for (const std::string& part : parts) {
     if (!inner.empty()) inner += ',';
@@ -113,7 +140,12 @@ std::string dim_text(const CutDim& dim) {
   if (dim.cutting == paper::Cutting::blocks) cuts += '~';
   if (dim.cutting == paper::Cutting::balanced) cuts += '=';
   if (dim.cutting == paper::Cutting::listed) cuts = fmt::format("({})", fmt::join(dim.cuts, ","));
-  std::string out = dim_text(cuts, parts, dim.global);
+  if (dim.cutting == paper::Cutting::dealt) cuts += '@';
+  // Without axes nothing is cut, and sections say nothing.
+  const std::string global = dim.sections.empty() || parts.empty()
+                                 ? fmt::to_string(dim.global)
+                                 : fmt::format("{}", fmt::join(dim.sections, "+"));
+  std::string out = dim_text(cuts, parts, global);
   if (!parts.empty() && dim.halo != Halo{}) {
     out += fmt::format("<{},{}>", dim.halo.below, dim.halo.above);
   }
@@ -147,7 +179,7 @@ std::string to_text(const Layout& layout, const Mesh* mesh) {
   for (std::size_t i = 0; i < layout.rank(); ++i) {
     if (i > 0) out += ", ";
     const std::vector<std::string> parts = parts_of(layout.digits()[i], mesh);
-    out += dim_text(cuts_text(layout.cuts()[i]), parts, layout.global()[i]);
+    out += dim_text(cuts_text(layout.cuts()[i]), parts, global_text(layout.cuts()[i]));
     if (layout.halos().empty() || layout.halos()[i] == Halo{}) continue;
     out += fmt::format("<{},{}>", layout.halos()[i].below, layout.halos()[i].above);
   }

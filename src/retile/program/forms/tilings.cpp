@@ -124,15 +124,16 @@ void check_version(const TilingDraft& draft, int version) {
 
 /// The cuts of a dimension whose tiles may differ.
 Cuts build_cuts(const DimDraft& dim) {
-  CutText text{dim.cutting, dim.tile.value, {}, splitters_of(dim.parts), dim.global.value};
+  CutText text{dim.cutting,      dim.tile.value, {}, splitters_of(dim.parts),
+               dim.global.value, dim.sections};
   for (const Token<Size>& cut : dim.cuts) text.cuts.push_back(cut.value);
   auto cuts = cuts_of(text);
   if (!cuts) {
     const auto& [diagnostic, cut] = cuts.error();
     fail_with(cut ? dim.cuts[*cut].place : dim.place, diagnostic);
   }
-  if (dim.halo.below > dim.global.value || dim.halo.above > dim.global.value) {
-    fail_with(dim.halo_place, wrong_halo(dim.halo, dim.global.value));
+  if (auto wrong = wrong_halo(dim.halo, dim.is_dealt(), dim.global.value)) {
+    fail_with(dim.halo_place, *std::move(wrong));
   }
   return std::move(*cuts);
 }
@@ -183,8 +184,11 @@ Layout place_devices(const Layout& positions, const Ground& ground, const Place&
   const bool is_list = ground.order && ground.order->chain() == nullptr;
   if (is_list || ground.positions != ground.devices) {
     check_room(ground, positions.rank(), place);
+    if (!positions.in_boxes()) fail_with(place, not_dealt_by_list());
   }
-  return positions.placed(ground.order, ground.devices);
+  Layout out = positions.placed(ground.order, ground.devices);
+  if (!out.in_boxes() && !out.is_compact()) fail_with(place, not_dealt_by_list());
+  return out;
 }
 
 /// `[9, 4]@3`

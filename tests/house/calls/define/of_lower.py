@@ -32,6 +32,11 @@ def calls():
     out.append(call("direct/too-many-boxes", "--mesh", "x:4096", "[1{x}4096, 4096]", "[4096, 1{x}4096]", "--direct"))
     out.append(call("direct/too-many-boxes-json", "--mesh", "x:4096", "[1{x}4096, 4096]", "[4096, 1{x}4096]", "--direct", "--json"))
     out.append(call("direct/too-many-devices", "--mesh", "x:2147483648", "[1{x}2147483648]", "[2147483648]", "--direct"))
+    several = ["--mesh", "x:3", "[2@{x}8, 2]", "[3{x}5+3, 2]"]
+    out.append(call("boxes/text", *several))
+    out.append(call("boxes/json", *several, "--json"))
+    for form in ("sdy", "stablehlo", "hlo", "mlir22", "jax", "mpi-c"):
+        out.append(call(f"boxes/{form}", *several, "--as", form))
     out.append(call("names/quoted", "--mesh", '"a b":2,"4th":3', '[1{"a b"}2, 3]', '[2, 1{"4th"}3]'))
     out.append(call("names/quoted-json", "--mesh", '"a b":2,"4th":3', '[1{"a b"}2, 3]', '[2, 1{"4th"}3]', "--json"))
     out.append(call("names/backslash-json", "--mesh", '"a\\b":2,"\t":3', '[1{"a\\b"}2, 3]', '[2, 1{"\t"}3]', "--json"))

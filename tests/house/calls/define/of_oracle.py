@@ -212,5 +212,18 @@ def of_programs():
     return out
 
 
+def of_boxes():
+    mesh = ["boxes", "--mesh", "x:3"]
+    return [
+        call("boxes/dealt", *mesh, "[2@{x}8, 2]"),
+        call("boxes/sections", *mesh, "[3{x}5+3, 2]"),
+        call("boxes/dealt-sections", *mesh, "[1@{x}5+3]"),
+        call("boxes/wrong-sections", *mesh, "[2{x}5+3]"),
+        call("boxes/sections-of-blocks", *mesh, "[2~{x}5+3]"),
+        call("boxes/dealt-halo", *mesh, "[1@{x}5<1,1>]"),
+        call("boxes/sections-beyond", *mesh, "[2@{x}9223372036854775807+3]"),
+    ]
+
+
 def calls():
-    return of_usage() + of_queries() + of_optimum() + of_programs()
+    return of_usage() + of_queries() + of_optimum() + of_programs() + of_boxes()

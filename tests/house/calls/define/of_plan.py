@@ -151,5 +151,30 @@ def of_certificates():
     ]
 
 
+def of_several_boxes():
+    """Blocks that are dealt out in turn, and sections."""
+    ends = ["--mesh", "x:3", "[3@{x}50, 7]", "[17{x}23+27, 7]"]
+    return [
+        call("boxes/text", *ends),
+        call("boxes/json", *ends, "--json"),
+        call("boxes/explain", *ends, "--explain"),
+        call("boxes/collectives", *ends, "--collectives"),
+        call("boxes/limit", *ends, "--memory-limit", "100"),
+        call("boxes/certificate", *ends, "--certificate", "-"),
+        call("boxes/picture", *ends, "--svg", "tiles.svg"),
+        call("boxes/the-same", "--mesh", "x:3", "[3@{x}50, 7]", "[3@{x}50, 7]"),
+        call("boxes/sum", "--mesh", "x:2,y:2", "sum{y}[3@{x}50]", "[5@{x}50]"),
+        call("boxes/one-round", "--mesh", "x:3", "[17@{x}50, 7]", "[50, 7]"),
+        call("boxes/order", *ends, "--order", "[3]<=[3]"),
+        call("boxes/order-listed", *ends, "--order", "[2,0,1]"),
+        call("boxes/other-mesh", "--mesh", "x:3", "--mesh-to", "y:4", "[3@{x}50]", "[50]"),
+        call("boxes/wrong-tile", "--mesh", "x:3", "[16{x}23+27]", "[50]"),
+        call("boxes/wrong-tile-json", "--mesh", "x:3", "[16{x}23+27]", "[50]", "--json"),
+        call("boxes/halo", "--mesh", "x:3", "[3@{x}50<1,1>]", "[50]"),
+        call("boxes/no-section", "--mesh", "x:3", "[17{x}23+]", "[50]"),
+        call("boxes/no-axes", "--mesh", "x:3", "[23+27]", "[50]"),
+    ]
+
+
 def calls():
-    return of_known() + of_drawn() + of_huge() + of_forms() + of_certificates()
+    return of_known() + of_drawn() + of_huge() + of_forms() + of_certificates() + of_several_boxes()

@@ -1,0 +1,71 @@
+#include "retile/core/cuts.h"
+
+namespace retile {
+
+Cuts Cuts::dealt(Size count, std::vector<Section> sections) {
+  const Size global = sections.back().end;
+  if (count == 1) return even(global, 1);
+  if (sections.size() == 1 && sections.front().block > (global - 1) / count) {
+    return blocks(sections.front().block, count, global);
+  }
+  Cuts out{1, count, global};
+  out.sections_ = std::move(sections);
+  Size begin = 0;
+  for (Section& section : out.sections_) {
+    section.block = std::min(section.block, section.end - begin);
+    begin = section.end;
+  }
+  out.tile_ = out.width(0);  // no tile has more than the first one
+  return out;
+}
+
+Size Cuts::dealt_width(Size t) const {
+  Size out = 0;
+  Size begin = 0;
+  for (const Section& section : sections_) {
+    const Size last = (section.end - begin - 1) / section.block;  // number of the last block
+    if (t <= last) {
+      const Size before = (last - t) / count_ * section.block;  // of all of its blocks but the last
+      const Size end =
+          last % count_ == t ? section.end - begin - last * section.block : section.block;
+      out += before + end;
+    }
+    begin = section.end;
+  }
+  return out;
+}
+
+std::vector<Stretch> Cuts::stretches(Size t) const {
+  std::vector<Stretch> out;
+  const auto add = [&out](Size begin, Size end) {
+    if (!out.empty() && out.back().end == begin) {
+      out.back().end = end;
+    } else {
+      out.push_back({begin, end});
+    }
+  };
+  if (!is_dealt() && width(t) > 0) add(at(t), at(t + 1));
+  Size begin = 0;
+  for (const Section& section : sections_) {
+    const Size last = (section.end - begin - 1) / section.block;
+    for (Size b = t; b <= last; b += count_) {
+      const Size from = begin + b * section.block;
+      add(from, from + std::min(section.block, section.end - from));
+    }
+    begin = section.end;
+  }
+  return out;
+}
+
+Size Cuts::stretches() const {
+  if (!is_dealt()) return count_;
+  Size out = 0;
+  Size begin = 0;
+  for (const Section& section : sections_) {
+    out += ceil_div(section.end - begin, section.block);
+    begin = section.end;
+  }
+  return out;
+}
+
+}  // namespace retile

@@ -1,0 +1,51 @@
+// What `check` names of wrong Programs whose tiles are made of several boxes, beside the oracle.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "check/judge.h"
+#include "retile/program/forms/text.h"
+
+namespace check_tests {
+namespace {
+
+/// What both name.
+std::string named(const std::string& text) {
+  const Verdict got = retile::check(retile::parse_programs(text).value().front());
+  const Verdict oracle = in_our_words(spec::check(spec::parse_programs(text).programs.front()));
+  EXPECT_EQ(show(got), show(oracle)) << text;
+  return show(got);
+}
+
+TEST(SeveralBoxes, the_first_wrong_element_is_named) {
+  EXPECT_EQ(named("retile.program/2\nmesh x:2\nfrom [1@{x}8]\nto [4{x}8]\n"),
+            "wrong, height 4, bound 4, cost 0, steps 0, first wrong step 0, end, device 0, at [1], "
+            "element [1], found [2]");
+  // Of two parts of the end the second alone is wrong.
+  EXPECT_EQ(named("retile.program/2\nmesh x:2\nfrom [4{x}8]\nto [4{x}4+4]\n"),
+            "wrong, height 4, bound 4, cost 0, steps 0, first wrong step 0, end, device 0, at [2], "
+            "element [4], found [2]");
+}
+
+TEST(SeveralBoxes, a_step_that_cannot_be_applied_names_what_it_cannot_move) {
+  EXPECT_EQ(
+      named("retile.program/2\nmesh x:2\nfrom [1@{x}5]\nto [5]\n"
+            "dynslice dim=0 groups=[[0,1]]\n"),
+      "wrong, height 5, bound 5, cost 0, steps 1, first wrong step 0, indivisible, device 0, at "
+      "[0], element [0], found null");
+}
+
+TEST(SeveralBoxes, claims_of_where_tiles_lie_hold) {
+  const std::string begin =
+      "retile.program/2\nmesh x:2\nfrom [2@{x}8]\nto [8]\nallgather dim=0 groups=[[0,1]]";
+  EXPECT_EQ(
+      named(begin + " map=[8]\n"),
+      "wrong, height 8, bound 8, cost 0, steps 1, first wrong step 0, map_claim, device 0, at "
+      "[2], element [2], found [4]");
+  EXPECT_EQ(named("retile.program/2\nmesh x:2,y:2\nfrom [2@{x}8, 2{y}4]\nto [2@{x}8, 4]\n"
+                  "allgather dim=1 groups=[[0,1],[2,3]] tile=[4,4] map=[2@{x}8, 4]\n"),
+            "right, height 16, bound 16, cost 16, steps 1");
+}
+
+}  // namespace
+}  // namespace check_tests
