@@ -167,7 +167,7 @@ class Control:
         cases = {
             "as-they-are": (lambda folder: None, 0, "1 calls, 0 differ"),
             "an-answer-edited": (edit("plan.jsonl", "height", "heigth", -1), 1, "1 differ"),
-            "a-call-edited": (edit("plan.jsonl", "3{x}12", "3{x}13"), 1, "is defined as"),
+            "a-call-edited": (edit("plan.jsonl", '"[3{x}12', '"[3{x}13'), 1, "is defined as"),
             "a-call-gone": (without_a_line, 1, "recorded as None"),
             "a-file-gone": (lambda folder: os.remove(os.path.join(folder, "lower.jsonl")), 1, "recorded as None"),
             "too-few": (most_gone, 1, "calls of retile are recorded"),
