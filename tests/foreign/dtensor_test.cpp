@@ -1,13 +1,13 @@
 // Traces of DTensor: what is read, who waits for whom, and what no rank can have done.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/judge_text.h"
 #include "retile/foreign/module.h"
 #include "retile/foreign/reader.h"
@@ -108,9 +108,17 @@ TEST(DtensorTrace, ranks_are_counted_as_the_mesh_lists_them) {
   const text::Input input{.text = right, .source = "test", .numbered = true};
   const auto functions = read(input, Language::dtensor, {});
   ASSERT_TRUE(functions.has_value());
-  const auto& ran = std::get<Ranks>(functions->front().operations.back().action).trace;
-  EXPECT_EQ(ran->ranks[0].number, 7);
-  EXPECT_EQ(ran->ranks[0].steps[0].group, std::vector<Size>({0, 1}));
+  const Function& function = functions->front();
+  EXPECT_EQ(function.ranks, std::vector<Size>({7, 3}));
+  const auto gathers = [](const Operation& one) {
+    return std::holds_alternative<AllGather>(one.action);
+  };
+  const auto gathered =
+      std::find_if(function.operations.begin(), function.operations.end(), gathers);
+  ASSERT_NE(gathered, function.operations.end());
+  ASSERT_EQ(gathered->operands.size(), 2U);
+  EXPECT_EQ(function.values[gathered->operands[0]].device, 0);
+  EXPECT_EQ(function.values[gathered->operands[1]].device, 1);
   EXPECT_EQ(verdict(trace("4", "Shard(0)", "Replicate()", ranks, "3, 7")).right, false);
   EXPECT_EQ(refusal(trace("4", "Shard(0)", "Replicate()", ranks, "7, 7")), "rank 7 is there twice");
   EXPECT_EQ(refusal(trace("4", "Shard(0)", "Replicate()", ranks, "7, 4")),
@@ -197,6 +205,26 @@ TEST(DtensorTrace, what_is_sent_is_what_is_received) {
             "what is sent is not all rows");
   EXPECT_EQ(refused(exchange("4", "1, 2", 3), exchange("2, 2", "3, 2", 5)),
             "rows are sent to every member, and received of every member");
+}
+
+TEST(DtensorTrace, rows_that_are_sent_are_as_long_as_those_beside_them) {
+  // Rank 0 holds rows of 4 elements, rank 1 rows of 2.
+  const auto refused = [](const std::string& first, const std::string& second) {
+    const auto exchange = [](const std::string& rows, const std::string& shape) {
+      return step("all_to_all", both + ", \"send\": [" + rows + "], \"receive\": [" + rows + "]",
+                  shape);
+    };
+    return refusal(
+        trace("4, 2", "Replicate()", "Replicate()",
+              rank(0, "4, 2",
+                   "{\"op\": \"reshape\", \"in\": [0], \"out\": [2], \"sizes\": [[2, 4]]}, "
+                   "{\"op\": \"all_to_all\", " +
+                       both + ", " + first + ", \"in\": [2], \"out\": [1], \"sizes\": [[2, 4]]}") +
+                  ", " + rank(1, "4, 2", exchange(second, "4, 2"))));
+  };
+  EXPECT_EQ(refused("\"send\": [1, 1], \"receive\": [1, 1]", "1, 3"),
+            "all_to_all of rows of different sizes");
+  EXPECT_EQ(refused("\"send\": [2, 0], \"receive\": [2, 0]", "0, 4"), "");
 }
 
 TEST(DtensorTrace, padding_is_of_the_last_dimensions_first) {
@@ -615,6 +643,8 @@ TEST(DtensorTrace, says_who_holds_the_whole_array_and_most) {
   ASSERT_TRUE(padded.height_value.has_value());
   EXPECT_EQ(padded.height_value->op, "cat");
   EXPECT_EQ(padded.height_value->name, "rank 0");
+  const std::string zeros = made("zeros", "", "", "1", "[9]");
+  EXPECT_EQ(verdict(trace("4", "Shard(0)", "Shard(0)", alike("2", zeros, 0))).height, 9);
 }
 
 TEST(DtensorTrace, says_who_is_wrong_by_his_own_number) {

@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "retile/core/assert.h"
 #include "retile/core/layout.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/module.h"
@@ -448,9 +447,6 @@ class Evaluator {
       return elements_[op.results[0]] ? undefined() : number(0);
     });
   }
-
-  /// Traces are no part of random modules nor of HLO: tests of the program read them.
-  void apply(const Ranks&, const Operation&, Size) { RETILE_ASSERT(false, "a trace"); }
 
   const Function& f_;
   const Layout& from_;

@@ -239,6 +239,15 @@ std::optional<Mismatch> find_mismatch(const State& state, const TileType& type, 
   return Comparer(state, type, from, claim, sums).find();
 }
 
+std::optional<Size> other_tile(const Value& value, const Layout& layout) {
+  for (std::size_t k = 0; k < value.tiles.size(); ++k) {
+    const Shape box = layout.box(static_cast<Size>(k)).extent;
+    const bool are_empty = checked_product(value.tiles[k]) == 0 && checked_product(box) == 0;
+    if (value.tiles[k] != box && !are_empty) return static_cast<Size>(k);
+  }
+  return std::nullopt;
+}
+
 bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
                    const Layout& claim) {
   if (from.addends() || claim.addends()) return false;

@@ -17,6 +17,10 @@ namespace retile::foreign {
                                                     const Layout& from, const Layout& claim,
                                                     Sums& sums);
 
+/// The first device of which the own tile of a value is not that of the layout; tiles without elements
+/// are alike. Nothing where no device has one.
+[[nodiscard]] std::optional<Size> other_tile(const Value& value, const Layout& layout);
+
 /// Whether the devices hold, where `claim` has an element, one of the argument, always the same and each
 /// once. Never of arrays of addends. Preconditions as above.
 [[nodiscard]] bool is_rearranged(const State& state, const Shape& extents, const Layout& from,

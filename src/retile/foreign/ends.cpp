@@ -9,7 +9,7 @@
 
 #include "retile/core/names.h"
 #include "retile/foreign/before.h"
-#include "retile/foreign/dtensor/trace.h"
+#include "retile/foreign/compare.h"
 #include "retile/foreign/typing.h"
 #include "retile/notation/sharding.h"
 
@@ -135,7 +135,6 @@ class Finder {
   /// A mesh of options that lists ranks must be that of the trace, whose devices are positions on it:
   /// its ranks are in order already, and are not put in order twice.
   void take_ranks() {
-    ranks_ = ranks_of_trace();
     if (ranks_.empty() || !options_.mesh || !options_.mesh->order_text) return;
     PlacedMesh& mesh = *options_.mesh;
     if (mesh.mesh.device_count() != function_.devices) return;  // its ends are refused
@@ -147,16 +146,6 @@ class Finder {
                       {"leave --mesh out, or record the trace over that mesh"});
     }
     mesh = {.mesh = mesh.mesh};
-  }
-  /// The rank at each position of a trace's mesh; none: this is no trace.
-  [[nodiscard]] std::vector<Size> ranks_of_trace() const {
-    std::vector<Size> out;
-    for (const Operation& operation : function_.operations) {
-      const auto* ranks = std::get_if<Ranks>(&operation.action);
-      if (ranks == nullptr) continue;
-      for (const dtensor::RankTrace& rank : ranks->trace->ranks) out.push_back(rank.number);
-    }
-    return out;
   }
   /// Who numbers devices means ranks, and devices of a trace are positions on its mesh.
   void check_ranks(const End& end) const {
@@ -187,19 +176,13 @@ class Finder {
   }
   /// Tiles have as many dimensions as their array.
   void check_rank() const {
-    if (has_ranks() || parameter().extents.size() == result().extents.size()) return;
+    if (!ranks_.empty() || parameter().extents.size() == result().extents.size()) return;
     refuse_value(
         function_.results.front(), Code::unsupported,
         fmt::format("the result has another shape than the argument: a tile {}, and a tile {}",
                     shape_text(result().extents), shape_text(parameter().extents)),
         {"so it is no reshard: check judges moves of one array, whose result is its "
          "argument, and no whole programs (docs/reference/foreign.md)"});
-  }
-  /// Whether every device has tiles of sizes of its own.
-  [[nodiscard]] bool has_ranks() const {
-    return std::any_of(
-        function_.operations.begin(), function_.operations.end(),
-        [](const Operation& operation) { return std::holds_alternative<Ranks>(operation.action); });
   }
   [[nodiscard]] const TileType& parameter() const {
     return function_.values[function_.parameters.front()].type;
@@ -358,11 +341,7 @@ class Finder {
   }
   /// That the parameter has the tiles of the start, and the result those of the end.
   void check_tiles() const {
-    for (const Operation& operation : function_.operations) {
-      if (const auto* ranks = std::get_if<Ranks>(&operation.action)) {
-        return check_starts(*ranks->trace);
-      }
-    }
+    if (!ranks_.empty()) return check_starts();
     if (parameter().extents == out_.from.tile()) return check_result();
     if (parameter().extents == out_.from.global() && !of_a_device()) {
       fail_unpartitioned(place_in(input_, function_.values[function_.parameters.front()].place),
@@ -408,25 +387,25 @@ class Finder {
                        });
   }
   /// That every rank begins with its box of the start.
-  void check_starts(const dtensor::Trace& trace) const {
-    for (std::size_t rank = 0; rank < trace.ranks.size(); ++rank) {
-      const Shape& wanted = out_.from.box(static_cast<Size>(rank)).extent;
-      const Shape& start = trace.ranks[rank].start;
-      if (start == wanted || (checked_product(start) == 0 && checked_product(wanted) == 0))
-        continue;
-      fail(place_in(input_, trace.ranks[rank].place),
-           {.code = Code::bad_argument,
-            .message =
-                fmt::format("rank {} begins with a tile {}, but its tile of the start is {}",
-                            trace.ranks[rank].number, shape_text(start), shape_text(wanted))});
-    }
+  void check_starts() const {
+    const Value& start = function_.values[function_.parameters.front()];
+    const auto rank = other_tile(start, out_.from);
+    if (!rank) return;
+    const auto own = std::find_if(function_.values.begin(), function_.values.end(),
+                                  [&](const Value& value) { return value.device == *rank; });
+    const auto k = static_cast<std::size_t>(*rank);
+    fail(place_in(input_, own->place),
+         {.code = Code::bad_argument,
+          .message = fmt::format("rank {} begins with a tile {}, but its tile of the start is {}",
+                                 ranks_[k], shape_text(start.tiles[k]),
+                                 shape_text(out_.from.box(*rank).extent))});
   }
 
   const Function& function_;
   EndOptions options_;  // for this array
   const text::Input& input_;
   Ends out_;
-  std::vector<Size> ranks_ = {};            // of a trace
+  const std::vector<Size>& ranks_ = function_.ranks;
   std::optional<PlacedMesh> brought_ = {};  // by the end that an option says
 };
 

@@ -8,7 +8,6 @@
 #include "retile/core/assert.h"
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
-#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/typing.h"
 #include "retile/operations/arithmetic.h"
 #include "retile/operations/element.h"
@@ -20,6 +19,9 @@ namespace {
 using Key = std::vector<std::int64_t>;
 
 std::int64_t key_of(const Cells* cells) { return reinterpret_cast<std::intptr_t>(cells); }
+
+/// What the members of a group hold, in their order.
+using Held = std::vector<Block>;
 
 }  // namespace
 
@@ -46,15 +48,39 @@ class Stepping {
   }
   [[nodiscard]] bool makes_tags() const { return content() == Content::tags; }
   [[nodiscard]] const Block& block(std::size_t k, Size device) const {
-    return evaluator_.states_[operation_.operands[k]].blocks[index(device)];
+    const auto& blocks = evaluator_.states_[operation_.operands[k]].blocks;
+    return blocks[blocks.size() == 1 ? 0 : index(device)];
+  }
+  [[nodiscard]] std::optional<Size> device_of(ValueId value) const {
+    return function_.values[value].device;
   }
   [[nodiscard]] std::vector<Block>& out(std::size_t k = 0) {
-    auto& blocks = evaluator_.states_[operation_.results[k]].blocks;
-    blocks.resize(index(function_.devices));
+    const ValueId result = operation_.results[k];
+    auto& blocks = evaluator_.states_[result].blocks;
+    blocks.resize(device_of(result) ? 1 : index(function_.devices));
     return blocks;
   }
-  [[nodiscard]] std::shared_ptr<Cells> fresh(std::int64_t fill) {
-    return std::make_shared<Cells>(evaluator_.budget_, content(), count_of(result()), fill);
+  /// The first device that gets the result.
+  [[nodiscard]] Size first() const { return device_of(operation_.results[0]).value_or(0); }
+  [[nodiscard]] std::shared_ptr<Cells> fresh(std::int64_t fill, std::size_t k = 0) {
+    const Shape& extents = function_.values[operation_.results[k]].type.extents;
+    return std::make_shared<Cells>(evaluator_.budget_, content(), count_of(extents), fill);
+  }
+
+  // Members of collectives are devices, or operands and results that lie on one device each.
+
+  [[nodiscard]] std::size_t operand_of(Size member) const {
+    return device_of(operation_.operands[0]) ? index(member) : 0;
+  }
+  [[nodiscard]] std::size_t result_of(Size member) const {
+    return device_of(operation_.results[0]) ? index(member) : 0;
+  }
+  [[nodiscard]] const Block& held_by(Size member) const {
+    return block(operand_of(member), member);
+  }
+  [[nodiscard]] Block& made_for(Size member) {
+    auto& blocks = out(result_of(member));
+    return blocks[blocks.size() == 1 ? 0 : index(member)];
   }
   [[nodiscard]] std::int64_t nought() const { return makes_tags() ? zero_tag : 0; }
   [[nodiscard]] std::int64_t anything() const { return makes_tags() ? undefined_tag : 0; }
@@ -68,9 +94,10 @@ class Stepping {
   /// For every device what `make` makes, once for all devices that have one key.
   template <typename KeyOf, typename Make>
   void for_all(const KeyOf& key_of_device, const Make& make) {
+    auto& blocks = out();
+    if (blocks.size() == 1) return static_cast<void>(blocks[0] = make(first()));
     std::map<Key, Block> known;
     std::map<Cells::Numbers, Block> small;
-    auto& blocks = out();
     for (Size device = 0; device < function_.devices; ++device) {
       const auto [place, is_new] = known.try_emplace(key_of_device(device));
       if (is_new) place->second = shared(make(device), small);
@@ -95,8 +122,8 @@ class Stepping {
   }
   void same() {
     auto& blocks = out();
-    for (Size device = 0; device < function_.devices; ++device) {
-      blocks[index(device)] = block(0, device);
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      blocks[k] = block(0, first() + static_cast<Size>(k));
     }
   }
   void everywhere(const Block& block) {
@@ -402,34 +429,30 @@ class Stepping {
   }
   // Collectives.
 
-  [[nodiscard]] Key members(const std::vector<Size>& group) const {
-    Key key;
-    for (const Size member : group) key.push_back(key_of(block(0, member).get()));
-    return key;
-  }
   /// What `make` makes of a group for its member j; once for all groups that hold the same. Where all
   /// members get the same, j is 0.
   template <typename Make>
   void in_groups(const Groups& groups, bool all_alike, const Make& make) {
-    std::map<Key, std::vector<Block>> known;
-    auto& blocks = out();
+    std::map<Held, std::vector<Block>> known;
     for (const auto& group : groups) {
-      const auto [place, is_new] = known.try_emplace(members(group));
+      Held held;
+      for (const Size member : group) held.push_back(held_by(member));
+      const auto [place, is_new] = known.try_emplace(std::move(held));
       if (is_new) {
         const std::size_t count = all_alike ? 1 : group.size();
-        for (std::size_t j = 0; j < count; ++j) place->second.push_back(make(group, j));
+        for (std::size_t j = 0; j < count; ++j) place->second.push_back(make(place->first, j));
       }
       for (std::size_t j = 0; j < group.size(); ++j) {
-        blocks[index(group[j])] = place->second[all_alike ? 0 : j];
+        made_for(group[j]) = place->second[all_alike ? 0 : j];
       }
     }
   }
   void rule(const AllGather& action) {
-    in_groups(action.groups, true, [&](const std::vector<Size>& group, std::size_t) {
+    in_groups(action.groups, true, [&](const Held& held, std::size_t) {
       auto cells = fresh(anything());
       Shape start(result().size(), 0);
-      for (const Size member : group) {
-        put(*block(0, member), operand(0), start, *cells);
+      for (const Block& tile : held) {
+        put(*tile, operand(0), start, *cells);
         start[action.dim] += operand(0)[action.dim];
       }
       return cells;
@@ -437,8 +460,8 @@ class Stepping {
   }
   void rule(const AllToAll& action) {
     if (operation_.operands.size() > 1) return exchange_parts(action.groups);
-    in_groups(action.groups, false, [&](const std::vector<Size>& group, std::size_t j) {
-      const Size n = static_cast<Size>(group.size());
+    in_groups(action.groups, false, [&](const Held& held, std::size_t j) {
+      const Size n = static_cast<Size>(held.size());
       Shape part = operand(0);
       part[action.split] /= n;
       Piece piece{.source = nullptr, .extents = part, .from = {}, .to = {}};
@@ -447,8 +470,8 @@ class Stepping {
       piece.from = lane_at(from, operand(0));
       Shape to(part.size(), 0);
       auto cells = fresh(anything());
-      for (const Size member : group) {
-        piece.source = block(0, member).get();
+      for (const Block& tile : held) {
+        piece.source = tile.get();
         piece.to = lane_at(to, result());
         copy(piece, *cells);
         to[action.concat] += part[action.concat];
@@ -470,21 +493,24 @@ class Stepping {
   void rule(const CollectivePermute& action) {
     const Block zeros = fresh(nought_of_type());
     everywhere(zeros);
-    auto& blocks = out();
-    for (const auto& [source, target] : action.pairs) blocks[index(target)] = block(0, source);
+    for (const auto& [source, target] : action.pairs) made_for(target) = held_by(source);
   }
   /// What the members of a group hold, added.
-  Block sum_of(Addition addition, const std::vector<Size>& group) {
-    Block sum = block(0, group.front());
+  template <typename Reduction>
+  Block sum_of(const Reduction& action, const Held& held) {
     const ElementKind kind = element_kind(type().element);
-    if (group.size() == 1 && sum->are_tags() == makes_tags()) return sum;
+    if (held.size() == 1 && held.front()->are_tags() == makes_tags()) return held.front();
     auto cells = std::make_shared<Cells>(evaluator_.budget_, content(), count_of(operand(0)), 0);
-    for (std::size_t m = 0; m < group.size(); ++m) {
-      const Cells& other = *block(0, group[m]);
+    for (std::size_t m = 0; m < held.size(); ++m) {
+      const Cells& other = *held[m];
       for (std::size_t k = 0; k < index(count_of(operand(0))); ++k) {
         const std::int64_t next = cell(other, k);
-        set(*cells, k, m == 0 ? next : added(addition, kind, cell(*cells, k), next));
+        set(*cells, k, m == 0 ? next : added(action.addition, kind, cell(*cells, k), next));
       }
+    }
+    if (action.is_average) {
+      const auto members = static_cast<Size>(held.size());
+      for (Tag& tag : cells->tags()) tag = evaluator_.sums_.part_of(tag, members);
     }
     return cells;
   }
@@ -500,14 +526,13 @@ class Stepping {
     return operations::calculate(arithmetic, a, b, kind);
   }
   void rule(const AllReduce& action) {
-    in_groups(action.groups, true, [&](const std::vector<Size>& group, std::size_t) {
-      return sum_of(action.addition, group);
-    });
+    in_groups(action.groups, true,
+              [&](const Held& held, std::size_t) { return sum_of(action, held); });
   }
   void rule(const ReduceScatter& action) {
     Block sum;
-    in_groups(action.groups, false, [&](const std::vector<Size>& group, std::size_t j) {
-      if (j == 0) sum = sum_of(action.addition, group);
+    in_groups(action.groups, false, [&](const Held& held, std::size_t j) {
+      if (j == 0) sum = sum_of(action, held);
       Shape start(result().size(), 0);
       start[action.dim] = result()[action.dim] * static_cast<Size>(j);
       return box(*sum, lane_at(start, operand(0)));
@@ -556,50 +581,19 @@ class Stepping {
         });
   }
 
-  void rule(const Ranks& action) {
-    std::vector<Block> starts;
-    for (Size device = 0; device < function_.devices; ++device) {
-      const Shape& extents = action.trace->ranks[index(device)].start;
-      starts.push_back(resized(*block(0, device), operand(0), extents));
-    }
-    dtensor::Ran ran =
-        dtensor::run(*action.trace, std::move(starts), evaluator_.from_.global_size(),
-                     evaluator_.budget_, evaluator_.sums_, evaluator_.deadline_);
-    evaluator_.whole_ = ran.whole;
-    auto& blocks = out();
-    for (Size device = 0; device < function_.devices; ++device) {
-      const dtensor::RankTrace& rank = action.trace->ranks[index(device)];
-      blocks[index(device)] =
-          resized(*ran.results[index(device)], rank.shapes[rank.result], result());
-    }
-  }
-  /// What both have a place for.
-  [[nodiscard]] Block resized(const Cells& cells, const Shape& before, const Shape& after) {
-    auto out =
-        std::make_shared<Cells>(evaluator_.budget_, Content::tags, count_of(after), undefined_tag);
-    if (before.size() != after.size()) return out;
-    Shape common = before;
-    for (std::size_t k = 0; k < common.size(); ++k) common[k] = std::min(before[k], after[k]);
-    const Shape begin(common.size(), 0);
-    copy({.source = &cells,
-          .extents = common,
-          .from = lane_at(begin, before),
-          .to = lane_at(begin, after)},
-         *out);
-    return out;
-  }
   void rule(const Assemble& action) {
-    auto& blocks = out();
-    for (Size device = 0; device < function_.devices; ++device) {
-      auto cells = fresh(anything());
-      for (const Assemble::Piece& piece : action.pieces[index(device)]) {
-        copy({.source = block(0, piece.source).get(),
+    for (Size member = 0; member < static_cast<Size>(action.pieces.size()); ++member) {
+      const std::size_t k = result_of(member);
+      const Shape& extents = function_.values[operation_.results[k]].type.extents;
+      auto cells = fresh(anything(), k);
+      for (const Assemble::Piece& piece : action.pieces[index(member)]) {
+        copy({.source = held_by(piece.source).get(),
               .extents = piece.extents,
-              .from = lane_at(piece.from, operand(0)),
-              .to = lane_at(piece.to, result())},
+              .from = lane_at(piece.from, operand(operand_of(piece.source))),
+              .to = lane_at(piece.to, extents)},
              *cells);
       }
-      blocks[index(device)] = std::move(cells);
+      made_for(member) = std::move(cells);
     }
   }
 
@@ -608,13 +602,8 @@ class Stepping {
   const Operation& operation_;
 };
 
-Evaluator::Evaluator(const Function& function, const Layout& from, Size most_bytes,
-                     Deadline deadline)
-    : function_(function),
-      from_(from),
-      budget_(most_bytes),
-      deadline_(deadline),
-      states_(function.values.size()) {
+Evaluator::Evaluator(const Function& function, const Layout& from, Size most_bytes)
+    : function_(function), from_(from), budget_(most_bytes), states_(function.values.size()) {
   const std::vector<bool> elements = values_of_elements(function);
   for (std::size_t k = 0; k < states_.size(); ++k) {
     const bool is_real = element_kind(function.values[k].type.element).is_real();

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/deadline.h"
 #include "retile/core/layout.h"
 #include "retile/core/size.h"
 #include "retile/foreign/cells.h"
@@ -19,16 +18,17 @@ namespace retile::foreign {
 /// What the devices hold of one value.
 struct State {
   Content content = Content::tags;
-  std::vector<Block>
-      blocks;  ///< of every device; empty where the value is not known, or was dropped
+  /// Of every device, or of the only one that holds it; empty where the value is not known, or was
+  /// dropped.
+  std::vector<Block> blocks;
 };
 
 class Evaluator {
  public:
   /// Nothing of the function is evaluated yet; parameter 0 is an array of which every device holds
   /// its box of `from` at the beginning of its tile, and behind it anything.
-  /// Preconditions: check_types(function); as many devices; boxes that fit into the tile.
-  Evaluator(const Function& function, const Layout& from, Size most_bytes, Deadline deadline = {});
+  /// Preconditions: types that hold (reader.h); as many devices; boxes that fit into the tile.
+  Evaluator(const Function& function, const Layout& from, Size most_bytes);
 
   /// Evaluates one operation, whose operands are known. Throws LimitReached.
   void apply(const Operation& operation);
@@ -36,8 +36,6 @@ class Evaluator {
   void drop(ValueId value) { states_[value].blocks.clear(); }
   /// Says what the devices hold, whatever made it.
   void set(ValueId value, State state) { states_[value] = std::move(state); }
-  /// Who in an action Ranks held the whole array first: rank, value.
-  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> whole() const { return whole_; }
   [[nodiscard]] Sums& sums() { return sums_; }
   [[nodiscard]] const Sums& sums() const { return sums_; }
 
@@ -48,9 +46,7 @@ class Evaluator {
   const Layout& from_;
   Budget budget_;
   Sums sums_;
-  Deadline deadline_;
   std::vector<State> states_;
-  std::optional<std::pair<std::size_t, std::size_t>> whole_;
 };
 
 }  // namespace retile::foreign

@@ -1,7 +1,5 @@
 #include "retile/foreign/judge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -13,7 +11,6 @@
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
 #include "retile/foreign/compare.h"
-#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/traffic.h"
 #include "retile/operations/element.h"
@@ -53,13 +50,15 @@ std::vector<std::vector<ValueId>> dead_after(const Function& function) {
   return out;
 }
 
-/// Which values are made of the parameter's elements, be it in part.
+/// Which values are made of the parameter's elements, be it in part; of a trace all that ranks hold.
 std::vector<bool> moved_values(const Function& function) {
   std::vector<bool> out(function.values.size());
   for (const Operation& operation : function.operations) {
     bool moved = std::holds_alternative<Parameter>(operation.action);
     for (const ValueId value : operation.operands) moved = moved || out[value];
-    for (const ValueId value : operation.results) out[value] = moved;
+    for (const ValueId value : operation.results) {
+      out[value] = moved || function.values[value].device.has_value();
+    }
   }
   return out;
 }
@@ -137,21 +136,9 @@ class Judge {
   }
 
  private:
-  [[nodiscard]] ValuePlace place_of(const Operation& operation) const {
-    const Value& value = function_.values[operation.results.back()];
-    return {.place = value.place, .name = value.name, .op = operation.name};
-  }
-  /// A value of one rank, in an action Ranks.
-  [[nodiscard]] static ValuePlace place_of(const dtensor::Trace& trace, std::size_t rank,
-                                           std::size_t value) {
-    return {.place = trace.place_of(rank, value),
-            .name = fmt::format("rank {}", trace.ranks[rank].number),
-            .op = std::string(trace.op_of(rank, value))};
-  }
-  /// What the ranks did that made a value, each by itself; nothing where it is no such value.
-  [[nodiscard]] const dtensor::Trace* trace_of(ValueId value) const {
-    const auto* ranks = std::get_if<Ranks>(&maker(value).action);
-    return ranks != nullptr ? ranks->trace.get() : nullptr;
+  [[nodiscard]] ValuePlace place_of(ValueId id) const {
+    const Value& value = function_.values[id];
+    return {.place = value.place, .name = value.name, .op = maker(id).name};
   }
   /// The operation that makes a value.
   [[nodiscard]] const Operation& maker(ValueId value) const {
@@ -160,33 +147,25 @@ class Judge {
 
   /// All that types say.
   void measure() {
-    for (const Operation& operation : function_.operations) {
-      for (const ValueId value : operation.results) {
-        const Size size = count_of(function_.values[value].type.extents);
-        if (moved_[value] && size > out_.height) {
-          out_.height = size;
-          out_.height_value = place_of(operation);
-        }
+    for (ValueId value = 0; value < function_.values.size(); ++value) {
+      const Size size = count_of(function_.values[value].type.extents);
+      if (moved_[value] && size > out_.height) {
+        out_.height = size;
+        out_.height_value = place_of(value);
       }
-      if (const auto* ranks = std::get_if<Ranks>(&operation.action)) measure(*ranks->trace);
     }
     const Traffic traffic = traffic_of(function_);
     out_.cost = traffic.cost;
     out_.received = traffic.received;
     out_.received_bytes = traffic.received_bytes;
   }
-  void measure(const dtensor::Trace& trace) {
-    const auto [rank, value] = trace.largest();
-    const Size size = count_of(trace.ranks[rank].shapes[value]);
-    if (size < out_.height) return;
-    out_.height = size;
-    out_.height_value = place_of(trace, rank, value);
-  }
   void check_size() const {
     const auto atoms = checked_mul(from_.global_size(), from_.addend_count());
     if (!atoms || *atoms > Sums::first) throw LimitReached{"the array has more than 2^30 elements"};
-    const auto blocks =
-        checked_mul(function_.devices, static_cast<Size>(function_.operations.size()));
+    const auto of_all = std::count_if(
+        function_.operations.begin(), function_.operations.end(),
+        [&](const Operation& one) { return !function_.values[one.results.front()].device; });
+    const auto blocks = checked_mul(function_.devices, static_cast<Size>(of_all));
     if (!blocks || *blocks > most_blocks) {
       throw LimitReached{"devices times operations are more than 2^26"};
     }
@@ -197,7 +176,7 @@ class Judge {
   }
 
   void run() {
-    Evaluator evaluator(function_, from_, options_.most_bytes, deadline_);
+    Evaluator evaluator(function_, from_, options_.most_bytes);
     for (std::size_t k = 0; k < function_.operations.size(); ++k) {
       const Operation& operation = function_.operations[k];
       check_time();
@@ -212,12 +191,12 @@ class Judge {
     const Shape& extents = function_.values[result].type.extents;
     out_.is_rearranged = out_.mismatch->fault == Fault::end &&
                          is_rearranged(evaluator.at(result), extents, from_, to_);
-    out_.first_wrong = place_of(maker(result));
-    if (const dtensor::Trace* trace = trace_of(result)) {
+    out_.first_wrong = place_of(result);
+    if (const std::vector<Size>& ranks = function_.ranks; !ranks.empty()) {
       const std::size_t rank = index(out_.mismatch->device.value_or(0));
-      out_.first_wrong = place_of(*trace, rank, trace->ranks[rank].result);
+      out_.first_wrong = place_of(maker(result).operands[rank]);
       for (auto* device : {&out_.mismatch->device, &out_.mismatch->replica}) {
-        if (*device) *device = trace->ranks[index(**device)].number;
+        if (*device) *device = ranks[index(**device)];
       }
     } else if (const auto lost = first_loss()) {
       out_.first_wrong = lost;
@@ -230,25 +209,16 @@ class Judge {
       out_.mismatch = Mismatch{.fault = Fault::tile, .tile = extents, .expected = claim.tile()};
       return false;
     }
-    if (const dtensor::Trace* trace = trace_of(value); trace != nullptr && !fits(*trace, claim)) {
+    if (const auto device = other_tile(function_.values[value], claim)) {
+      out_.mismatch = Mismatch{.fault = Fault::tile,
+                               .device = device,
+                               .tile = function_.values[value].tiles[index(*device)],
+                               .expected = claim.box(*device).extent};
       return false;
     }
     out_.mismatch = find_mismatch(evaluator.at(value), function_.values[value].type, from_, claim,
                                   evaluator.sums());
     return !out_.mismatch;
-  }
-  /// Whether every rank's tile has the shape of its box.
-  bool fits(const dtensor::Trace& trace, const Layout& claim) {
-    for (Size device = 0; device < claim.devices(); ++device) {
-      const dtensor::RankTrace& rank = trace.ranks[index(device)];
-      const Shape& made = rank.shapes[rank.result];
-      const Shape& box = claim.box(device).extent;
-      if (made == box || (count_of(made) == 0 && count_of(box) == 0)) continue;
-      out_.mismatch =
-          Mismatch{.fault = Fault::tile, .device = device, .tile = made, .expected = box};
-      return false;
-    }
-    return true;
   }
   bool claims_hold(Evaluator& evaluator, const Operation& operation) {
     for (const ValueId value : operation.results) {
@@ -256,7 +226,7 @@ class Judge {
       if (!claim || holds(evaluator, value, *claim)) continue;
       out_.right = false;
       out_.is_claim = true;
-      out_.first_wrong = place_of(operation);
+      out_.first_wrong = place_of(value);
       return false;
     }
     return true;
@@ -266,18 +236,12 @@ class Judge {
   void look_for_all(const Evaluator& evaluator, const Operation& operation) {
     const Size size = from_.global_size();
     if (out_.whole_array || out_.bound >= size) return;
-    if (const auto* ranks = std::get_if<Ranks>(&operation.action)) {
-      if (const auto whole = evaluator.whole()) {
-        out_.whole_array = place_of(*ranks->trace, whole->first, whole->second);
-      }
-      return;
-    }
     for (const ValueId value : operation.results) {
       if (!moved_[value] || count_of(function_.values[value].type.extents) < size) continue;
       std::set<const Cells*> blocks;
       for (const Block& block : evaluator.at(value).blocks) {
         if (blocks.insert(block.get()).second && is_all(*block, evaluator)) {
-          out_.whole_array = place_of(operation);
+          out_.whole_array = place_of(value);
           return;
         }
       }
@@ -316,7 +280,7 @@ class Judge {
                                    static_cast<Size>(function_.operations.size()));
     if (!looks || *looks > most_looks) return std::nullopt;
     Presence presence(from_, to_);
-    Evaluator evaluator(function_, from_, options_.most_bytes, deadline_);
+    Evaluator evaluator(function_, from_, options_.most_bytes);
     std::set<ValueId> live;
     bool begun = false;
     for (std::size_t k = 0; k < function_.operations.size(); ++k) {
@@ -334,7 +298,7 @@ class Judge {
       if (!begun) continue;
       presence.begin();
       for (const ValueId value : live) presence.see(evaluator.at(value), evaluator.sums());
-      if (presence.lost()) return place_of(operation);
+      if (presence.lost()) return place_of(operation.results.back());
     }
     return std::nullopt;
   }

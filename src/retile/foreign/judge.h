@@ -93,7 +93,7 @@ struct JudgeOptions {
   bool explains = false;
 };
 
-/// Preconditions: check_types(function); one parameter, of tiles of `from`, and one result; as many
+/// Preconditions: types that hold (reader.h); one parameter, of tiles of `from`, and one result; as many
 /// devices at both ends and one global shape.
 [[nodiscard]] Verdict judge(const Function& function, const Layout& from, const Layout& to,
                             const JudgeOptions& options = {});

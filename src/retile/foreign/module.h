@@ -1,5 +1,5 @@
 // What the readers of other systems' programs make, and the evaluator takes: functions of operations
-// on the tiles of devices, in one vocabulary for HLO, StableHLO, Shardy and MLIR.
+// on the tiles of devices, in one vocabulary for HLO, StableHLO, Shardy, MLIR and traces of DTensor.
 #pragma once
 
 #include <cstddef>
@@ -47,6 +47,9 @@ using Groups = std::vector<std::vector<Size>>;
 
 // The operations. Operands are in Operation::operands; who has none says so. What the types of
 // operands and results must be, typing.h says.
+//
+// Values may lie on single devices (Value::device). Then collectives, and Assemble, have an operand and
+// a result for every member, in whose order they number the members instead of devices.
 
 /// A parameter of the function, counted from 0. No operands.
 struct Parameter {
@@ -140,12 +143,14 @@ struct CollectivePermute {
 struct AllReduce {
   Addition addition = Addition::sum;
   Groups groups;
+  bool is_average = false;  ///< a sum, divided by the number of members
 };
 /// Adds, and leaves member j with part j along the dimension.
 struct ReduceScatter {
   Addition addition = Addition::sum;
   std::size_t dim = 0;
   Groups groups;
+  bool is_average = false;
 };
 /// From every device the box of its operand at starts[device], of the result's extents; what of it
 /// lies behind the operand's end is undefined. What a slice by axes says without offset tables.
@@ -172,20 +177,11 @@ struct Assemble {
   Groups groups = {};  ///< those who give and get, where they are rows of one length
 };
 
-namespace dtensor {
-struct Trace;
-}
-/// What every device did by itself, with tiles of sizes of its own, which lie at the beginning of
-/// the operand's and of the result's.
-struct Ranks {
-  std::shared_ptr<const dtensor::Trace> trace;
-};
-
 using Action =
     std::variant<Parameter, Constant, PerDevice, Iota, Same, Convert, Reshape, Transpose, Slice,
                  Pad, Concatenate, Reverse, Broadcast, DynamicSlice, DynamicUpdateSlice, Select,
                  Compare, Calculate, Clamp, AllGather, AllToAll, CollectivePermute, AllReduce,
-                 ReduceScatter, TakeBox, PutBox, Assemble, Ranks>;
+                 ReduceScatter, TakeBox, PutBox, Assemble>;
 
 /// A value as the file names it. One operation of the file may be several here; the last has its
 /// claim.
@@ -195,6 +191,10 @@ struct Value {
   FilePlace place;
   /// What the file says that all devices hold of the array: Shardy's out_sharding.
   std::shared_ptr<const Layout> claim = {};
+  /// The one that holds it, where not all do.
+  std::optional<Size> device = {};
+  /// The extents of every device's own tile, at the beginning of one of the type's; none: the type's.
+  std::vector<Shape> tiles = {};
 };
 
 struct Operation {
@@ -202,7 +202,7 @@ struct Operation {
   std::string name;  ///< as the file spells it: `all-gather`, `sdy.all_gather`
   FilePlace place;
   std::vector<ValueId> operands;
-  std::vector<ValueId> results;  ///< one, but of AllToAll with several operands
+  std::vector<ValueId> results;  ///< one, but of AllToAll with several operands, and of members
 };
 
 /// An end that the file states, as it spells it.
@@ -221,6 +221,7 @@ struct Function {
   Size devices = 1;
   std::vector<Value> values;
   std::vector<Operation> operations;  ///< in an order in which operands come first
+  std::vector<Size> ranks = {};       ///< of a trace: what it calls the devices
   std::vector<ValueId> parameters;
   std::vector<ValueId> results;
   std::optional<Mesh> mesh = {};  ///< where the file has one that both ends are said over

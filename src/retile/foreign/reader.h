@@ -25,7 +25,8 @@ struct ReadOptions {
   std::optional<Shape> shape = {};
 };
 
-/// All functions of a text, one for every array that they move. Their types hold (check_types).
+/// All functions of a text, one for every array that they move. Their types hold: as check_types says it,
+/// and for traces as their reader does.
 /// \error syntax, bad_number, and as check_types; unsupported (an operation that is not read, by name)
 [[nodiscard]] Result<std::vector<Function>> read(const text::Input& input, Language language,
                                                  const ReadOptions& options);

@@ -13,7 +13,7 @@
 #include "retile/core/cases.h"
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
-#include "retile/foreign/dtensor/trace.h"
+#include "retile/foreign/compare.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/grid_step.h"
 #include "retile/foreign/sums.h"
@@ -28,6 +28,8 @@ constexpr std::size_t most_transfers = std::size_t{1} << 22;
 /// The operations that each take the result of the one before, from the parameter to the result; nothing
 /// where elements meet again that went apart.
 std::optional<std::vector<const Operation*>> chain_of(const Function& function) {
+  // What ranks did each by itself is one operation here: none of their tiles stands between steps.
+  if (!function.ranks.empty()) return std::vector{&function.operations.back()};
   std::vector<const Operation*> out;
   std::vector<bool> moved(function.values.size());
   ValueId last = function.parameters.front();
@@ -426,21 +428,15 @@ namespace {
 
 /// That ranks end with tiles of the shapes of the end: a Program has no word for others.
 Result<void> check_tiles(const Function& function, const Layout& to) {
-  for (const Operation& operation : function.operations) {
-    const auto* ranks = std::get_if<Ranks>(&operation.action);
-    for (std::size_t k = 0; ranks != nullptr && k < ranks->trace->ranks.size(); ++k) {
-      const dtensor::RankTrace& rank = ranks->trace->ranks[k];
-      const Shape& made = rank.shapes[rank.result];
-      const Shape& box = to.box(static_cast<Size>(k)).extent;
-      if (made == box || (checked_product(made) == 0 && checked_product(box) == 0)) continue;
-      return refuse(
-          {.code = Code::unsupported,
-           .message = fmt::format("rank {} ends with a tile {}, but its tile of the end is {}",
-                                  rank.number, fmt::join(made, ","), fmt::join(box, ",")),
-           .notes = {"that is wrong, and no Program says it"}});
-    }
-  }
-  return {};
+  const Value& result = function.values[function.results.front()];
+  const auto rank = other_tile(result, to);
+  if (!rank) return {};
+  return refuse({.code = Code::unsupported,
+                 .message = fmt::format(
+                     "rank {} ends with a tile {}, but its tile of the end is {}",
+                     function.ranks[index(*rank)], fmt::join(result.tiles[index(*rank)], ","),
+                     fmt::join(to.box(*rank).extent, ",")),
+                 .notes = {"that is wrong, and no Program says it"}});
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace retile::foreign {
 /// element. Where elements are lost, or something else is in their place, the exchange leaves them
 /// out, and so is wrong.
 /// Preconditions: as judge()
-/// \error limit_reached; unsupported: a rank of Ranks ends with a tile of another shape
+/// \error limit_reached; unsupported: a rank of a trace ends with a tile of another shape
 [[nodiscard]] Result<Program> to_program(const Function& function, const Layout& from,
                                          const Layout& to);
 

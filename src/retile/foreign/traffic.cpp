@@ -5,7 +5,7 @@
 
 #include "retile/core/capped.h"
 #include "retile/core/collective_cost.h"
-#include "retile/foreign/dtensor/trace.h"
+#include "retile/core/index.h"
 #include "retile/operations/element.h"
 
 namespace retile::foreign {
@@ -17,7 +17,6 @@ struct Share {
   Capped received = {};
   const CollectivePermute* permutation = nullptr;
   const Assemble* assembly = nullptr;
-  const Ranks* ranks = nullptr;
 };
 
 class Counter {
@@ -28,13 +27,18 @@ class Counter {
     return std::visit([&](const auto& action) { return this->of(action, operation); },
                       operation.action);
   }
+  /// Whether operands and results are those of members, each on its own device.
+  [[nodiscard]] bool is_apart(const Operation& operation) const {
+    return function_.values[operation.results.front()].device.has_value();
+  }
 
  private:
   [[nodiscard]] Capped size(ValueId value) const {
     return Capped::of(checked_product(function_.values[value].type.extents));
   }
   [[nodiscard]] Capped operands(const Operation& operation) const {
-    return size(operation.operands.front()) * Capped{static_cast<Size>(operation.operands.size())};
+    const std::size_t count = is_apart(operation) ? 1 : operation.operands.size();
+    return size(operation.operands.front()) * Capped{static_cast<Size>(count)};
   }
   [[nodiscard]] Share of_groups(CollectiveKind kind, const Groups& groups,
                                 const Operation& operation) const {
@@ -66,28 +70,25 @@ class Counter {
   [[nodiscard]] Share of(const ReduceScatter& action, const Operation& operation) const {
     return of_groups(CollectiveKind::reduce_scatter, action.groups, operation);
   }
-
   [[nodiscard]] Share of(const Assemble& action, const Operation& operation) const {
-    for (std::size_t device = 0; device < action.pieces.size(); ++device) {
-      if (received(action, device).value == 0) continue;
+    if (is_apart(operation)) return {.assembly = &action};
+    for (std::size_t member = 0; member < action.pieces.size(); ++member) {
+      if (received(action, member).value == 0) continue;
       return {.cost = size(operation.results.front()), .assembly = &action};
     }
     return {};
   }
-  [[nodiscard]] Share of(const Ranks& action, const Operation&) const {
-    Share out{.ranks = &action};
-    for (std::size_t rank = 0; rank < action.trace->ranks.size(); ++rank) {
-      out.cost = std::max(out.cost, Capped{action.trace->traffic(rank).first});
-    }
-    return out;
-  }
 
  public:
-  /// What a device gets of others.
-  [[nodiscard]] static Capped received(const Share& share, std::size_t device) {
-    if (share.assembly != nullptr) return received(*share.assembly, device);
-    if (share.ranks != nullptr) return {share.ranks->trace->traffic(device).second};
-    return share.received;
+  /// What it costs a member: of tiles that differ the larger of its own two.
+  [[nodiscard]] Capped cost(const Share& share, const Operation& operation,
+                            std::size_t member) const {
+    if (share.assembly == nullptr || !is_apart(operation)) return share.cost;
+    return std::max(size(operation.operands[member]), size(operation.results[member]));
+  }
+  /// What a member gets of others.
+  [[nodiscard]] static Capped received(const Share& share, std::size_t member) {
+    return share.assembly != nullptr ? received(*share.assembly, member) : share.received;
   }
   [[nodiscard]] static Capped received(const Assemble& action, std::size_t device) {
     Capped out;
@@ -107,30 +108,36 @@ class Counter {
 Traffic traffic_of(const Function& function) {
   const Counter counter(function);
   const auto devices = static_cast<std::size_t>(function.devices);
+  std::vector<Capped> costs(devices);
   std::vector<Capped> elements(devices);
   std::vector<Capped> bytes(devices);
-  Capped cost;
   for (const Operation& operation : function.operations) {
     const Share share = counter.share(operation);
-    if (share.received.value == 0 && share.cost.value == 0) continue;
-    cost = cost + share.cost;
+    if (share.assembly == nullptr && share.received.value == 0 && share.cost.value == 0) continue;
+    const bool apart = counter.is_apart(operation);
+    const auto device_of = [&](std::size_t member) {
+      return apart ? index(*function.values[operation.results[member]].device) : member;
+    };
     const Size width =
         element_kind(function.values[operation.results.front()].type.element).bytes();
-    const auto receive = [&](Size device) {
-      const auto k = static_cast<std::size_t>(device);
-      const Capped received = Counter::received(share, k);
-      elements[k] = elements[k] + received;
-      bytes[k] = bytes[k] + received * Capped{width};
+    const auto receive = [&](std::size_t member) {
+      const std::size_t device = device_of(member);
+      const Capped received = Counter::received(share, member);
+      elements[device] = elements[device] + received;
+      bytes[device] = bytes[device] + received * Capped{width};
     };
-    if (share.permutation != nullptr) {
-      for (const auto& [source, target] : share.permutation->pairs) {
-        if (source != target) receive(target);
-      }
-    } else {
-      for (Size device = 0; device < function.devices; ++device) receive(device);
+    const std::size_t members = apart ? operation.results.size() : devices;
+    for (std::size_t member = 0; member < members; ++member) {
+      Capped& cost = costs[device_of(member)];
+      cost = cost + counter.cost(share, operation, member);
+      if (share.permutation == nullptr) receive(member);
+    }
+    if (share.permutation == nullptr) continue;
+    for (const auto& [source, target] : share.permutation->pairs) {
+      if (source != target) receive(index(target));
     }
   }
-  return {.cost = cost.value,
+  return {.cost = std::max_element(costs.begin(), costs.end())->value,
           .received = std::max_element(elements.begin(), elements.end())->value,
           .received_bytes = std::max_element(bytes.begin(), bytes.end())->value};
 }

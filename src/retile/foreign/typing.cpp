@@ -11,7 +11,6 @@
 
 #include "retile/core/cases.h"
 #include "retile/core/names.h"
-#include "retile/foreign/dtensor/trace.h"
 #include "retile/operations/element.h"
 #include "retile/operations/table.h"
 
@@ -42,7 +41,7 @@ Size product(const Shape& extents) {
 using operations::Id;
 using operations::Row;
 
-/// What an action is in the table; null for what only readers of shardings and traces make.
+/// What an action is in the table; null for what only readers of shardings make.
 const Row* row_of(const Action& action) {
   const auto row = [](Id id) { return &operations::row_of(id); };
   return match(
@@ -70,8 +69,7 @@ const Row* row_of(const Action& action) {
       [&](const ReduceScatter&) { return row(Id::reduce_scatter); },
       [](const TakeBox&) -> const Row* { return nullptr; },
       [](const PutBox&) -> const Row* { return nullptr; },
-      [](const Assemble&) -> const Row* { return nullptr; },
-      [](const Ranks&) -> const Row* { return nullptr; });
+      [](const Assemble&) -> const Row* { return nullptr; });
 }
 
 /// Whether an operand's elements go to the result.
@@ -560,14 +558,6 @@ class Checker {
     if (static_cast<Size>(action.starts.size()) != function_.devices)
       violate("not for all devices");
     for (const Shape& start : action.starts) is_box(start, operand(0).extents, {});
-  }
-  void rule(const Ranks& action) const {
-    takes(1);
-    static_cast<void>(product(operand(0).extents));
-    static_cast<void>(product(result().extents));
-    if (static_cast<Size>(action.trace->ranks.size()) != function_.devices) {
-      violate("not for all devices");
-    }
   }
   void rule(const Assemble& action) const {
     takes(1);

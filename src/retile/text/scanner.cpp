@@ -51,6 +51,7 @@ bool Scanner::skip_line() {
     ++position_;
     return true;
   }
+  if (here() != '/') return false;
   const std::string_view rest = input_->text.substr(position_, end_ - position_);
   const std::string_view begin = rest.substr(0, 2);
   if (begin != "//" && begin != "/*") return false;

@@ -8,7 +8,7 @@
 
 namespace retile::foreign {
 
-/// One function, of one operation: all that the ranks did. The first mistake is thrown
+/// A function for every trace, whose values lie on single devices. The first mistake is thrown
 /// (text::Failure): no JSON of this form, shapes that do not fit, ranks that wait for each other.
 [[nodiscard]] std::vector<Function> read_dtensor_trace(const text::Input& input);
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "retile/core/names.h"
-#include "retile/foreign/dtensor/check.h"
 #include "retile/foreign/dtensor/dtensor.h"
+#include "retile/foreign/dtensor/lower.h"
 #include "retile/foreign/reader.h"
 #include "retile/notation/sharding.h"
 #include "retile/text/scanner.h"
@@ -18,7 +18,6 @@ namespace retile::foreign {
 namespace {
 
 using dtensor::RankTrace;
-using dtensor::Trace;
 using dtensor::TraceOp;
 using dtensor::TraceStep;
 using text::Place;
@@ -50,6 +49,7 @@ class Json {
   void object(const Member& member) {
     scanner.expect("{");
     std::vector<std::string> seen;
+    seen.reserve(8);
     if (scanner.accept("}")) return;
     do {
       const Token<std::string> key = scanner.quoted("a key");
@@ -154,12 +154,11 @@ class TraceReader {
     const std::size_t begin = scanner_.next();
     json_.object([&](const Token<std::string>& key) { member(key); });
     const Place all = scanner_.at({begin, begin + 1});
-    if (!named_ || !mesh_ || !shape_ || !from_ || !to_ || !trace_) {
+    if (!named_ || !mesh_ || !shape_ || !from_ || !to_ || !has_ranks_) {
       refuse_at(all, Code::bad_program,
                 "a trace has the keys schema, mesh, shape, from, to and ranks");
     }
     order_ranks();
-    check_dtensor_trace(*trace_, places_);
     return function(all);
   }
 
@@ -220,7 +219,7 @@ class TraceReader {
   // Ranks.
 
   void ranks() {
-    trace_ = std::make_shared<Trace>();
+    has_ranks_ = true;
     json_.list([&] { rank(); });
   }
   /// Brings the ranks into the order of the mesh, in which they are counted from here on.
@@ -246,7 +245,7 @@ class TraceReader {
     }
     for (auto& one : ordered) {
       if (!one) refuse_at(mesh_->place, Code::bad_device, "the mesh has ranks that are not listed");
-      trace_->ranks.push_back(*std::move(one));
+      ranks_.push_back(*std::move(one));
     }
   }
   static void renumber(TraceStep& step, const std::unordered_map<Size, std::size_t>& position,
@@ -278,8 +277,7 @@ class TraceReader {
         return numbered = true, static_cast<void>(out.trace.number = scanner_.number().value);
       if (key.value == "start") {
         started = true;
-        out.trace.start = json_.sizes();
-        return new_value(out.trace, 0, out.trace.start, key.place), void();
+        return new_value(out.trace, 0, json_.sizes(), key.place), void();
       }
       if (key.value == "operations") {
         if (!started) refuse_at(key.place, Code::bad_program, "the start comes before operations");
@@ -402,11 +400,11 @@ class TraceReader {
 
   // The function.
 
-  [[nodiscard]] Function function(const Place& all) const {
+  [[nodiscard]] Function function(const Place& all) {
     Function out;
     out.name = "redistribute";
     out.place = json_.file_place(all);
-    out.devices = static_cast<Size>(trace_->ranks.size());
+    dtensor::lower(std::move(ranks_), places_, out);
     if (out.devices > most_devices) {
       refuse_at(mesh_->place, Code::limit_reached, fmt::format("more than {} ranks", most_devices));
     }
@@ -414,32 +412,7 @@ class TraceReader {
     out.mesh = placed.mesh;
     out.from = written(*from_, placed);
     out.to = written(*to_, placed);
-    Shape begin = trace_->ranks[0].start;
-    Shape end = trace_->ranks[0].shapes[trace_->ranks[0].result];
-    for (const RankTrace& rank : trace_->ranks) {
-      widen(begin, rank.start);
-      widen(end, rank.shapes[rank.result]);
-    }
-    out.values = {{.name = "the start", .type = {"", begin}, .place = out.place},
-                  {.name = "the result", .type = {"", end}, .place = out.place}};
-    out.parameters = {0};
-    out.results = {1};
-    out.operations = {{.action = Parameter{0},
-                       .name = "start",
-                       .place = out.place,
-                       .operands = {},
-                       .results = {0}},
-                      {.action = Ranks{trace_},
-                       .name = "ranks",
-                       .place = out.place,
-                       .operands = {0},
-                       .results = {1}}};
     return out;
-  }
-  /// To tiles that all fit into; of another rank is what has no elements.
-  static void widen(Shape& extents, const Shape& other) {
-    if (other.size() > extents.size()) extents.resize(other.size(), 0);
-    for (std::size_t k = 0; k < other.size(); ++k) extents[k] = std::max(extents[k], other[k]);
   }
   [[nodiscard]] PlacedMesh placed_mesh() const {
     auto placed = parse_any_mesh(mesh_text(*mesh_), "mesh");
@@ -450,7 +423,7 @@ class TraceReader {
     ShardingContext context;
     context.mesh = mesh;
     context.shape = *shape_;
-    context.devices = static_cast<Size>(trace_->ranks.size());
+    context.devices = static_cast<Size>(mesh_->ranks.size());
     const auto sharding = parse_sharding(end.text(), context, "placements");
     if (!sharding) {
       text::fail(end.place, {.code = sharding.error().code,
@@ -467,8 +440,9 @@ class TraceReader {
   std::optional<Shape> shape_;
   std::optional<Placements> from_;
   std::optional<Placements> to_;
-  std::shared_ptr<Trace> trace_;
+  bool has_ranks_ = false;
   std::vector<Read> read_;
+  std::vector<RankTrace> ranks_;
   dtensor::StepPlaces places_;
   std::unordered_map<std::size_t, std::size_t> known_;  // values of the rank at hand
 };

@@ -1,10 +1,8 @@
-// What the ranks of a DTensor.redistribute did, each by itself: `retile.dtensor-trace/1`
+// What the ranks of a DTensor.redistribute did, each by itself, as `retile.dtensor-trace/1` says it
 // (docs/ledger/peers.md).
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,11 +10,8 @@
 #include <vector>
 
 #include "retile/core/addition.h"
-#include "retile/core/deadline.h"
-#include "retile/core/layout.h"
-#include "retile/foreign/cells.h"
+#include "retile/core/size.h"
 #include "retile/foreign/module.h"
-#include "retile/foreign/sums.h"
 
 namespace retile::foreign::dtensor {
 
@@ -68,41 +63,9 @@ struct TraceStep {
 struct RankTrace {
   Size number = 0;  ///< as the file counts
   FilePlace place;
-  Shape start;
   std::vector<TraceStep> steps;
-  std::vector<Shape> shapes;  ///< of every value
+  std::vector<Shape> shapes;  ///< of every value; the first is what it begins with
   std::size_t result = 0;
 };
-
-/// What is done next: one step of one rank, or that of all ranks of a group, in the group's order.
-struct Turn {
-  std::vector<std::pair<std::size_t, std::size_t>> steps;  ///< rank, number of its step
-};
-
-/// Of all ranks, in the order in which the mesh lists them: so they are counted here. Whoever made one has checked it: all shapes fit, and the turns take every step once.
-struct Trace {
-  std::vector<RankTrace> ranks;
-  std::vector<Turn> turns;
-
-  /// What cost and traffic.h count of one rank: cost, elements received.
-  [[nodiscard]] std::pair<Size, Size> traffic(std::size_t rank) const;
-  /// The largest of all values: rank and number of the value.
-  [[nodiscard]] std::pair<std::size_t, std::size_t> largest() const;
-  /// What made a value; the rank itself of what it begins with.
-  [[nodiscard]] FilePlace place_of(std::size_t rank, std::size_t value) const;
-  [[nodiscard]] std::string_view op_of(std::size_t rank, std::size_t value) const;
-};
-
-/// What all ranks hold at the end, by rank, and who was first to hold the whole array.
-struct Ran {
-  std::vector<Block> results;
-  std::optional<std::pair<std::size_t, std::size_t>> whole = {};  ///< rank, value
-};
-
-/// \param starts  what every rank begins with, of its start's extents
-/// \param size    elements of the array
-/// Throws LimitReached.
-[[nodiscard]] Ran run(const Trace& trace, std::vector<Block> starts, Size size, Budget& budget,
-                      Sums& sums, const Deadline& deadline);
 
 }  // namespace retile::foreign::dtensor
