@@ -547,6 +547,10 @@ TEST(DtensorTrace, what_is_padded_lies_behind_what_is_before_it) {
                                             2)));
   ASSERT_TRUE(zeros.mismatch.has_value());
   EXPECT_EQ(zeros.mismatch->found.kind, Found::Kind::zero);
+  const Verdict before = verdict(trace("2", "Replicate()", "Replicate()",
+                                       alike("2", step("pad", "\"padding\": [1, -1]", "2"))));
+  ASSERT_TRUE(before.mismatch.has_value());
+  EXPECT_EQ(before.mismatch->found.kind, Found::Kind::zero);
 }
 
 TEST(DtensorTrace, a_transpose_says_which_dimension_each_was) {

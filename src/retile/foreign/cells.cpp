@@ -11,11 +11,15 @@
 namespace retile::foreign {
 namespace {
 
-/// The loops of a box.
-Walk<2> walk_of(const Piece& piece) {
-  Walk<2> out;
-  for (std::size_t k = 0; k < piece.extents.size(); ++k) {
-    out.add(piece.extents[k], {piece.from.strides[k], piece.to.strides[k]});
+/// The loops of a box, and where it begins.
+struct Loops {
+  Walk<2> walk;
+  Walk<2>::Strides begin{};
+};
+Loops loops_of(const Shape& extents, const Lane& from, const Lane& to) {
+  Loops out{.walk = {}, .begin = {from.offset, to.offset}};
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    out.walk.add(extents[k], {from.strides[k], to.strides[k]});
   }
   return out;
 }
@@ -48,13 +52,13 @@ void copy_row(const From* from, To* to, const Row<2>& row, const Change& change)
 }
 
 template <typename From, typename To, typename Change>
-void copy_box(const std::vector<From>& from, std::vector<To>& to, const Piece& piece,
+void copy_box(const std::vector<From>& from, std::vector<To>& to, const Loops& loops,
               const Change& change) {
   const auto copy = [&](const Row<2>& row) {
     copy_row(from.data(), to.data(), row, change);
     return true;
   };
-  static_cast<void>(walk_of(piece).each_row({piece.from.offset, piece.to.offset}, copy));
+  static_cast<void>(loops.walk.each_row(loops.begin, copy));
 }
 
 }  // namespace
@@ -86,19 +90,22 @@ Cells::Cells(Budget& budget, Content content, Size count, std::int64_t fill)
 Cells::~Cells() { budget_->give_back(bytes_); }
 
 Lane lane_at(const Shape& start, const Shape& extents) {
-  Lane out{.offset = 0, .strides = strides_of(extents)};
+  Lane out = lane_of(extents);
   out.offset = offset_of(start, out.strides);
   return out;
 }
 
-void copy(const Piece& piece, Cells& target) {
-  const Cells& source = *piece.source;
+Lane lane_of(const Shape& extents) { return {.offset = 0, .strides = strides_of(extents)}; }
+
+void copy(const Cells& source, const Lane& from, const Shape& extents, Cells& target,
+          const Lane& to) {
+  const Loops loops = loops_of(extents, from, to);
   if (!target.are_tags()) {
-    copy_box(source.numbers(), target.numbers(), piece, Kept{});
+    copy_box(source.numbers(), target.numbers(), loops, Kept{});
   } else if (source.are_tags()) {
-    copy_box(source.tags(), target.tags(), piece, Kept{});
+    copy_box(source.tags(), target.tags(), loops, Kept{});
   } else {
-    copy_box(source.numbers(), target.tags(), piece, Tagged{source.content()});
+    copy_box(source.numbers(), target.tags(), loops, Tagged{source.content()});
   }
 }
 

@@ -94,17 +94,12 @@ struct Lane {
 
 /// The lane of a box at `start` in an array of these extents.
 [[nodiscard]] Lane lane_at(const Shape& start, const Shape& extents);
+/// The lane of the first box.
+[[nodiscard]] Lane lane_of(const Shape& extents);
 
-/// A box of cells that is copied.
-struct Piece {
-  const Cells* source = nullptr;
-  Shape extents;
-  Lane from;
-  Lane to;
-};
-
-/// Copies a box; numbers become tags where they go among tags.
+/// Copies a box of these extents; numbers become tags where they go among tags.
 /// Precondition: it lies inside of both.
-void copy(const Piece& piece, Cells& target);
+void copy(const Cells& source, const Lane& from, const Shape& extents, Cells& target,
+          const Lane& to);
 
 }  // namespace retile::foreign

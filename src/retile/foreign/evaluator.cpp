@@ -227,11 +227,7 @@ class Stepping {
   /// What a device gets whose result is one box of its operand.
   Block box(const Cells& source, const Lane& from) {
     auto cells = fresh(anything());
-    copy({.source = &source,
-          .extents = result(),
-          .from = from,
-          .to = lane_at(Shape(result().size(), 0), result())},
-         *cells);
+    copy(source, from, result(), *cells, lane_of(result()));
     return cells;
   }
   void rule(const Transpose& action) {
@@ -249,7 +245,7 @@ class Stepping {
     locally([&](Size device) { return box(*block(0, device), from); });
   }
   void rule(const Reverse& action) {
-    Lane from = lane_at(Shape(result().size(), 0), operand(0));
+    Lane from = lane_of(operand(0));
     for (const std::size_t dim : action.dims) {
       from.offset += from.strides[dim] * (operand(0)[dim] - 1);
       from.strides[dim] = -from.strides[dim];
@@ -265,7 +261,7 @@ class Stepping {
     locally([&](Size device) { return box(*block(0, device), from); });
   }
   void rule(const Pad& action) {
-    Piece piece;
+    Shape extents;
     Shape first;
     Shape target;
     Shape steps;
@@ -278,16 +274,15 @@ class Stepping {
       const Size space = result()[k] - action.low[k];
       const Size end = std::min(operand(0)[k], space <= 0 ? 0 : (space + step - 1) / step);
       first.push_back(begin);
-      piece.extents.push_back(std::max<Size>(end - begin, 0));
+      extents.push_back(std::max<Size>(end - begin, 0));
       target.push_back(action.low[k] + begin * step);
     }
-    piece.from = lane_at(first, operand(0));
-    piece.to = lane_at(target, result());
-    for (std::size_t k = 0; k < result().size(); ++k) piece.to.strides[k] *= steps[k];
+    const Lane from = lane_at(first, operand(0));
+    Lane to = lane_at(target, result());
+    for (std::size_t k = 0; k < result().size(); ++k) to.strides[k] *= steps[k];
     locally([&](Size device) {
       auto cells = fresh(cell(*block(1, device), 0));
-      piece.source = block(0, device).get();
-      copy(piece, *cells);
+      copy(*block(0, device), from, extents, *cells, to);
       return cells;
     });
   }
@@ -298,11 +293,7 @@ class Stepping {
   }
   /// Copies all of operand k to a place of the result.
   void put(const Cells& source, const Shape& extents, const Shape& start, Cells& target) const {
-    copy({.source = &source,
-          .extents = extents,
-          .from = lane_at(Shape(extents.size(), 0), extents),
-          .to = lane_at(start, result())},
-         target);
+    copy(source, lane_of(extents), extents, target, lane_at(start, result()));
   }
   void rule(const Concatenate& action) {
     locally([&](Size device) {
@@ -464,16 +455,12 @@ class Stepping {
       const Size n = static_cast<Size>(held.size());
       Shape part = operand(0);
       part[action.split] /= n;
-      Piece piece{.source = nullptr, .extents = part, .from = {}, .to = {}};
       Shape from(part.size(), 0);
       from[action.split] = part[action.split] * static_cast<Size>(j);
-      piece.from = lane_at(from, operand(0));
       Shape to(part.size(), 0);
       auto cells = fresh(anything());
       for (const Block& tile : held) {
-        piece.source = tile.get();
-        piece.to = lane_at(to, result());
-        copy(piece, *cells);
+        copy(*tile, lane_at(from, operand(0)), part, *cells, lane_at(to, result()));
         to[action.concat] += part[action.concat];
       }
       return cells;
@@ -553,11 +540,7 @@ class Stepping {
             extents[k] = std::min(extents[k], operand(0)[k] - start[k]);
           }
           auto cells = fresh(anything());
-          copy({.source = block(0, device).get(),
-                .extents = extents,
-                .from = lane_at(start, operand(0)),
-                .to = lane_at(Shape(extents.size(), 0), result())},
-               *cells);
+          copy(*block(0, device), lane_at(start, operand(0)), extents, *cells, lane_of(result()));
           return cells;
         });
   }
@@ -587,11 +570,9 @@ class Stepping {
       const Shape& extents = function_.values[operation_.results[k]].type.extents;
       auto cells = fresh(anything(), k);
       for (const Assemble::Piece& piece : action.pieces[index(member)]) {
-        copy({.source = held_by(piece.source).get(),
-              .extents = piece.extents,
-              .from = lane_at(piece.from, operand(operand_of(piece.source))),
-              .to = lane_at(piece.to, extents)},
-             *cells);
+        const Shape& from = operand(operand_of(piece.source));
+        copy(*held_by(piece.source), lane_at(piece.from, from), piece.extents, *cells,
+             lane_at(piece.to, extents));
       }
       made_for(member) = std::move(cells);
     }

@@ -32,21 +32,17 @@ std::vector<std::size_t> makers(const Function& function) {
   return out;
 }
 
-/// Which operation uses a value last; results are used by nobody, and stay.
-std::vector<std::vector<ValueId>> dead_after(const Function& function) {
+/// Which operation uses a value last, or makes it where none does; nobody the results, which stay.
+std::vector<std::size_t> last_uses(const Function& function) {
   constexpr auto never = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> last(function.values.size(), never);
+  std::vector<std::size_t> out(function.values.size(), never);
   for (std::size_t k = 0; k < function.operations.size(); ++k) {
-    for (const ValueId value : function.operations[k].operands) last[value] = k;
+    for (const ValueId value : function.operations[k].operands) out[value] = k;
     for (const ValueId value : function.operations[k].results) {
-      if (last[value] == never) last[value] = k;
+      if (out[value] == never) out[value] = k;
     }
   }
-  for (const ValueId value : function.results) last[value] = never;
-  std::vector<std::vector<ValueId>> out(function.operations.size());
-  for (ValueId value = 0; value < last.size(); ++value) {
-    if (last[value] != never) out[last[value]].push_back(value);
-  }
+  for (const ValueId value : function.results) out[value] = never;
   return out;
 }
 
@@ -81,12 +77,7 @@ class Presence {
     for (const Block& block : state.blocks) {
       if (!blocks.insert(block.get()).second || !block->are_tags()) continue;
       for (const Tag tag : block->tags()) {
-        if (Sums::is_atom(tag)) {
-          seen_[static_cast<std::size_t>(tag)] = true;
-        } else if (Sums::is_sum(tag)) {
-          for (const Term& term : sums.terms(tag))
-            seen_[static_cast<std::size_t>(term.atom)] = true;
-        }
+        sums.each_atom(tag, [&](Tag atom) { seen_[static_cast<std::size_t>(atom)] = true; });
       }
     }
   }
@@ -119,7 +110,7 @@ class Judge {
         options_(options),
         deadline_(Deadline::in(options.timeout_seconds)),
         moved_(moved_values(function)),
-        dead_(dead_after(function)),
+        last_(last_uses(function)),
         makers_(makers(function)) {}
 
   Verdict verdict() {
@@ -143,6 +134,17 @@ class Judge {
   /// The operation that makes a value.
   [[nodiscard]] const Operation& maker(ValueId value) const {
     return function_.operations[makers_[value]];
+  }
+
+  /// Shows the values that nobody uses after an operation, be it twice.
+  template <typename See>
+  void for_dead(std::size_t number, const See& see) const {
+    const Operation& operation = function_.operations[number];
+    for (const auto* values : {&operation.operands, &operation.results}) {
+      for (const ValueId value : *values) {
+        if (last_[value] == number) see(value);
+      }
+    }
   }
 
   /// All that types say.
@@ -183,7 +185,7 @@ class Judge {
       evaluator.apply(operation);
       look_for_all(evaluator, operation);
       if (!claims_hold(evaluator, operation)) return;
-      for (const ValueId value : dead_[k]) evaluator.drop(value);
+      for_dead(k, [&](ValueId value) { evaluator.drop(value); });
     }
     const ValueId result = function_.results.front();
     out_.right = holds(evaluator, result, to_);
@@ -257,13 +259,7 @@ class Judge {
       if (!seen[element]) ++count;
       seen[element] = true;
     };
-    for (const Tag tag : cells.tags()) {
-      if (Sums::is_atom(tag)) {
-        see(tag);
-      } else if (Sums::is_sum(tag)) {
-        for (const Term& term : evaluator.sums().terms(tag)) see(term.atom);
-      }
-    }
+    for (const Tag tag : cells.tags()) evaluator.sums().each_atom(tag, see);
     return count == size;
   }
 
@@ -291,10 +287,10 @@ class Judge {
         if (moved_[value]) live.insert(value);
         begun = begun || moved_[value];
       }
-      for (const ValueId value : dead_[k]) {
+      for_dead(k, [&](ValueId value) {
         evaluator.drop(value);
         live.erase(value);
-      }
+      });
       if (!begun) continue;
       presence.begin();
       for (const ValueId value : live) presence.see(evaluator.at(value), evaluator.sums());
@@ -309,7 +305,7 @@ class Judge {
   const JudgeOptions& options_;
   Deadline deadline_;
   std::vector<bool> moved_;
-  std::vector<std::vector<ValueId>> dead_;
+  std::vector<std::size_t> last_;  // of every value, the number of the operation that uses it last
   std::vector<std::size_t> makers_;  // of every value, the number of its operation
   Verdict out_;
 };

@@ -50,6 +50,13 @@ class Sums {
   [[nodiscard]] Tag part_of(Tag tag, Size count);
   /// The terms of an atom or a sum; none of anything else.
   [[nodiscard]] std::vector<Term> terms(Tag tag) const;
+  /// Shows every atom of a place.
+  template <typename See>
+  void each_atom(Tag tag, const See& see) const {
+    if (is_atom(tag)) return see(tag);
+    if (!is_sum(tag)) return;
+    for (const Term& term : sums_[static_cast<std::size_t>(tag - first)]->terms) see(term.atom);
+  }
   /// What all terms are divided by: 1, but of parts.
   [[nodiscard]] Size parts(Tag tag) const;
   /// How a sum was added; of truth values never as a sum.
