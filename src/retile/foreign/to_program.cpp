@@ -67,43 +67,36 @@ bool is_collective(const Action& action) {
   return groups_of(action) != nullptr || std::holds_alternative<CollectivePermute>(action);
 }
 
+bool are_same(const Tiles& a, const Tiles& b) {
+  if (a.extents != b.extents) return false;
+  for (std::size_t d = 0; d < a.blocks.size(); ++d) {
+    if (a.blocks[d] != b.blocks[d] && a.blocks[d]->tags() != b.blocks[d]->tags()) return false;
+  }
+  return true;
+}
+
+/// Whether an action makes these tiles of those, whose extents fit it.
+bool action_makes(const Action& action, const Layout& from, const Tiles& before,
+                  const Tiles& after) {
+  Function function;
+  function.devices = from.devices();
+  // A step of a Program counts exactly how often an addend is there, whatever the elements are.
+  for (const Tiles* tiles : {&before, &after}) {
+    function.values.push_back({.name = "", .type = {"f32", tiles->extents}, .place = {}});
+  }
+  function.operations = {
+      {.action = action, .name = "", .place = {}, .operands = {0}, .results = {1}}};
+  Evaluator evaluator(function, from, most_bytes);
+  evaluator.set(0, {.content = Content::tags, .blocks = before.blocks});
+  evaluator.set(1, {.content = Content::tags, .blocks = {}});
+  evaluator.apply(function.operations.front());
+  return are_same({after.extents, evaluator.at(1).blocks}, after);
+}
+
 /// An action on tiles, and the step that it is.
 struct Candidate {
   Action action;
-  Shape extents;  ///< afterwards
   Op op;
-};
-
-/// Does one action to tiles.
-class Trial {
- public:
-  Trial(const Layout& from, Size devices) : from_(from) {
-    function_.devices = devices;
-    function_.values.resize(2);
-    // A step of a Program counts exactly how often an addend is there, whatever the elements are.
-    for (Value& value : function_.values) value.type.element = "f32";
-  }
-  /// Whether these tiles come of it.
-  [[nodiscard]] bool makes(const Tiles& before, const Candidate& candidate, const Tiles& after) {
-    if (candidate.extents != after.extents) return false;
-    function_.values[0].type.extents = before.extents;
-    function_.values[1].type.extents = after.extents;
-    function_.operations = {
-        {.action = candidate.action, .name = "", .place = {}, .operands = {0}, .results = {1}}};
-    Evaluator evaluator(function_, from_, most_bytes);
-    evaluator.set(0, {.content = Content::tags, .blocks = before.blocks});
-    evaluator.set(1, {.content = Content::tags, .blocks = {}});
-    evaluator.apply(function_.operations.front());
-    const State& made = evaluator.at(1);
-    for (std::size_t d = 0; d < made.blocks.size(); ++d) {
-      if (made.blocks[d]->tags() != after.blocks[d]->tags()) return false;
-    }
-    return true;
-  }
-
- private:
-  const Layout& from_;
-  Function function_;
 };
 
 class Writer {
@@ -154,13 +147,6 @@ class Writer {
     }
     return true;
   }
-  [[nodiscard]] static bool are_same(const Tiles& a, const Tiles& b) {
-    if (a.extents != b.extents) return false;
-    for (std::size_t d = 0; d < a.blocks.size(); ++d) {
-      if (a.blocks[d] != b.blocks[d] && a.blocks[d]->tags() != b.blocks[d]->tags()) return false;
-    }
-    return true;
-  }
 
   /// Step by step: up to the second collective from here, the first value that a step makes of the tiles
   /// so far. Where there is none an exchange makes the last value before the first collective, which
@@ -201,10 +187,10 @@ class Writer {
   /// A step that makes these tiles, with the groups of the collective; without one, slices.
   bool add_step(const Operation* collective, const Tiles& after) {
     if (collective == nullptr) return add_slices(after);
-    Trial trial(from_, function_.devices);
     std::optional<Op> made;
-    for (Candidate& candidate : candidates(*collective)) {
-      if (!made && trial.makes(tiles_, candidate, after)) made = std::move(candidate.op);
+    for (Candidate& candidate : candidates(*collective, after.extents)) {
+      if (!made && action_makes(candidate.action, from_, tiles_, after))
+        made = std::move(candidate.op);
     }
     const Groups* groups = groups_of(collective->action);
     if (!made && groups != nullptr) made = grid_step(*groups, tiles_, after);
@@ -213,9 +199,11 @@ class Writer {
         {.op = *std::move(made), .claims = {.tile = after.extents, .map = {}, .at = {}}});
     return true;
   }
-  [[nodiscard]] std::vector<Candidate> candidates(const Operation& collective) const {
+  /// What may make tiles of these extents.
+  [[nodiscard]] std::vector<Candidate> candidates(const Operation& collective,
+                                                  const Shape& extents) const {
     if (const auto* permute = std::get_if<CollectivePermute>(&collective.action)) {
-      return permutation(*permute);
+      return tiles_.extents == extents ? permutation(*permute) : std::vector<Candidate>();
     }
     const Groups& groups = *groups_of(collective.action);
     const DeviceTable table = DeviceTable::rows(groups);
@@ -225,13 +213,13 @@ class Writer {
     for (std::size_t i = 0; i < rank; ++i) {
       Shape gathered = tiles_.extents;
       gathered[i] *= n;
-      out.push_back({AllGather{i, groups}, gathered, Allgather{i, table}});
+      if (gathered == extents) out.push_back({AllGather{i, groups}, Allgather{i, table}});
       for (std::size_t j = 0; j < rank; ++j) {
         if (tiles_.extents[j] % n != 0) continue;
         Shape moved = tiles_.extents;
         moved[j] /= n;
         moved[i] *= n;
-        out.push_back({AllToAll{j, i, groups}, moved, Alltoall{j, i, table}});
+        if (moved == extents) out.push_back({AllToAll{j, i, groups}, Alltoall{j, i, table}});
       }
     }
     return out;
@@ -246,7 +234,7 @@ class Writer {
       source[index(to)] = from;
     }
     if (std::find(source.begin(), source.end(), -1) != source.end()) return {};
-    return {{permute, tiles_.extents, Allpermute{DeviceTable::list(source)}}};
+    return {{permute, Allpermute{DeviceTable::list(source)}}};
   }
   /// A slice for each dimension that is cut: where a device's piece lies, its first element says.
   bool add_slices(const Tiles& after) {
@@ -264,9 +252,7 @@ class Writer {
         if (take.starts.back()[i] % after.extents[i] != 0) return false;
       }
     }
-    if (!Trial(from_, function_.devices).makes(tiles_, {take, after.extents, Op{}}, after)) {
-      return false;
-    }
+    if (!action_makes(take, from_, tiles_, after)) return false;
     for (Step& step : slices(take.starts, after.extents)) program_.steps.push_back(std::move(step));
     return true;
   }
