@@ -1,6 +1,7 @@
 #include "retile/foreign/evaluator.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <utility>
@@ -21,7 +22,16 @@ using Key = std::vector<std::int64_t>;
 std::int64_t key_of(const Cells* cells) { return reinterpret_cast<std::intptr_t>(cells); }
 
 /// What the members of a group hold, in their order.
-using Held = std::vector<Block>;
+using Held = std::vector<const Block*>;
+/// By the cells, which several devices may share.
+struct BeforeByCells {
+  bool operator()(const Held& a, const Held& b) const {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                        [](const Block* one, const Block* other) {
+                                          return std::less<>()(one->get(), other->get());
+                                        });
+  }
+};
 
 }  // namespace
 
@@ -424,10 +434,10 @@ class Stepping {
   /// members get the same, j is 0.
   template <typename Make>
   void in_groups(const Groups& groups, bool all_alike, const Make& make) {
-    std::map<Held, std::vector<Block>> known;
+    std::map<Held, std::vector<Block>, BeforeByCells> known;
     for (const auto& group : groups) {
       Held held;
-      for (const Size member : group) held.push_back(held_by(member));
+      for (const Size member : group) held.push_back(&held_by(member));
       const auto [place, is_new] = known.try_emplace(std::move(held));
       if (is_new) {
         const std::size_t count = all_alike ? 1 : group.size();
@@ -442,8 +452,8 @@ class Stepping {
     in_groups(action.groups, true, [&](const Held& held, std::size_t) {
       auto cells = fresh(anything());
       Shape start(result().size(), 0);
-      for (const Block& tile : held) {
-        put(*tile, operand(0), start, *cells);
+      for (const Block* const tile : held) {
+        put(**tile, operand(0), start, *cells);
         start[action.dim] += operand(0)[action.dim];
       }
       return cells;
@@ -459,8 +469,8 @@ class Stepping {
       from[action.split] = part[action.split] * static_cast<Size>(j);
       Shape to(part.size(), 0);
       auto cells = fresh(anything());
-      for (const Block& tile : held) {
-        copy(*tile, lane_at(from, operand(0)), part, *cells, lane_at(to, result()));
+      for (const Block* const tile : held) {
+        copy(**tile, lane_at(from, operand(0)), part, *cells, lane_at(to, result()));
         to[action.concat] += part[action.concat];
       }
       return cells;
@@ -486,10 +496,10 @@ class Stepping {
   template <typename Reduction>
   Block sum_of(const Reduction& action, const Held& held) {
     const ElementKind kind = element_kind(type().element);
-    if (held.size() == 1 && held.front()->are_tags() == makes_tags()) return held.front();
+    if (held.size() == 1 && (*held.front())->are_tags() == makes_tags()) return *held.front();
     auto cells = std::make_shared<Cells>(evaluator_.budget_, content(), count_of(operand(0)), 0);
     for (std::size_t m = 0; m < held.size(); ++m) {
-      const Cells& other = *held[m];
+      const Cells& other = **held[m];
       for (std::size_t k = 0; k < index(count_of(operand(0))); ++k) {
         const std::int64_t next = cell(other, k);
         set(*cells, k, m == 0 ? next : added(action.addition, kind, cell(*cells, k), next));
