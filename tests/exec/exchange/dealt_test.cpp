@@ -176,6 +176,9 @@ TEST(Dealt, what_cannot_be_said_is_refused) {
   EXPECT_EQ(refusal("[0@{x}12]"), "the size of a dimension must be at least 1, not 0");
   EXPECT_EQ(refusal("[3{x}9223372036854775807+4]"), "the sections together do not fit in 63 bits");
   EXPECT_EQ(refusal("[1@{x}9223372036854775807]"), "at most 67108864 blocks are dealt out");
+  const auto together = parse_problem("x:4,y:4", "[1@{x}9000, 1@{y}9000]", "[9000, 9000]");
+  ASSERT_FALSE(together.has_value());
+  EXPECT_EQ(together.error().message, "more than 67108864 boxes are dealt out");
 }
 
 }  // namespace

@@ -244,7 +244,7 @@ Layout layout_of(const Mesh& mesh, const std::vector<CutDim>& dims) {
   auto layout =
       Layout::numbered(mesh.device_count(), std::move(cuts), std::move(digits), std::move(halos));
   if (!layout && layout.error().code == Code::limit_reached) {
-    text::fail_with(text::Place{}, layout.error());
+    throw text::Failure{layout.error()};  // of the dimensions together
   }
   RETILE_ASSERT(layout.has_value(), "a well-formed type has a layout");
   return std::move(*layout);
