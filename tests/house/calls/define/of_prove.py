@@ -179,7 +179,7 @@ def of_options():
             # Many short steps, so that it sees in time that the time is up.
             stdin=HEADER + "devices 4194304\nfrom [4194304]\nto [4194304]\nallpermute pairs=[[1,2],[2,1]]\n"
              + 200 * "allpermute source=[4194304]<=[2048,2048]T(1,0)\n"),
-        call("time/no-answer", "-", "--timeout", "1", stdin=SLOW, progress=True),
+        call("time/no-answer", "-", "--timeout", "1", stdin=SLOW),
         call("time/no-answer-json", "-", "--timeout", "1", "--json", stdin=SLOW),
         call("plane", "-", stdin=PLANE),
         call("line", "-", stdin=LINE),
