@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "retile/check/check.h"
+#include "retile/core/boxes.h"
 #include "retile/program/moves.h"
 #include "retile/program/program.h"
 #include "support/verdict_fields.h"
@@ -93,21 +94,6 @@ struct Words {
   }
 };
 
-/// The element that a layout puts in a place of a device's tile.
-inline Shape element_at(const Layout& layout, Size device, const Shape& at) {
-  for (const retile::TilePart& part : layout.parts(device)) {
-    bool is_here = true;
-    Shape out = at;
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      out[i] += part.box.at[i] - part.place[i];
-      is_here = is_here && at[i] >= part.place[i] && at[i] < part.place[i] + part.box.extent[i];
-    }
-    if (is_here) return out;
-  }
-  ADD_FAILURE() << "a place without an element";
-  return at;
-}
-
 /// What the devices hold after so many steps; nothing where one of them cannot be applied.
 inline std::optional<Words> run(const Program& program, Addition addition, std::size_t steps,
                                 const Values& values) {
@@ -116,7 +102,7 @@ inline std::optional<Words> run(const Program& program, Addition addition, std::
     const Size addend = program.from.addend(d);
     auto& tile = now.tiles.emplace_back();
     each_place(now.shapes[index(d)], [&](const Shape& at) {
-      tile.push_back(values(addend, element_at(program.from, d, at)));
+      tile.push_back(values(addend, retile::element_at(program.from.parts(d), at)));
     });
   }
   for (std::size_t k = 0; k < steps; ++k) {
@@ -164,7 +150,7 @@ inline bool is_right(const Words& words, const Layout& layout, Addition addition
   for (const auto& holder : holders) {
     const std::vector<Size>& devices = holder.second;
     each_place(words.shapes[index(devices.front())], [&](const Shape& at) {
-      const Shape element = element_at(layout, devices.front(), at);
+      const Shape element = retile::element_at(layout.parts(devices.front()), at);
       Word want = neutral(addition);
       Word total = neutral(addition);
       for (Size k = 0; k < addends; ++k) want = add(addition, want, values(k, element));

@@ -13,7 +13,6 @@
 #include "retile/check/limits.h"
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
-#include "retile/core/assert.h"
 #include "retile/core/boxes.h"
 #include "retile/core/index.h"
 #include "retile/program/moves.h"
@@ -78,16 +77,6 @@ class PiecesOfTile {
 
 /// What a device should hold: parts of its tile, none where it is empty.
 using Expected = std::vector<TilePart>;
-
-/// The element that should be in a place of a tile.
-Shape element_at(const Expected& expected, const Shape& place) {
-  for (const TilePart& part : expected) {
-    if (common({part.place, part.box.extent}, {place, Shape(place.size(), 1)})) {
-      return sum(difference(place, part.place), part.box.at);
-    }
-  }
-  RETILE_ASSERT(false, "every place of a tile is in one part of it");
-}
 
 /// Boxes that do not meet, each with the numbers of those that were laid over it.
 struct Cell {

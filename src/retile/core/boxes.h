@@ -1,4 +1,4 @@
-// What two boxes share, and what is left of one without the other.
+// What two boxes share, what is left of one without the other, and the parts of tiles.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/assert.h"
 #include "retile/core/layout.h"
+#include "retile/core/walk.h"
 
 namespace retile {
 
@@ -41,6 +43,59 @@ namespace retile {
     whole.extent[i] = part.extent[i];
   }
   return out;
+}
+
+/// A stretch of one dimension, and where it begins in a tile.
+struct PlacedStretch {
+  Stretch stretch;
+  Size place = 0;
+};
+
+/// Stretches that stand one behind the other in a tile.
+[[nodiscard]] inline std::vector<PlacedStretch> one_behind_the_other(
+    const std::vector<Stretch>& stretches) {
+  std::vector<PlacedStretch> out;
+  out.reserve(stretches.size());
+  Size place = 0;
+  for (const Stretch& one : stretches) {
+    out.push_back({one, place});
+    place += one.extent();
+  }
+  return out;
+}
+
+/// The boxes that are made of one stretch of each dimension, in C order.
+[[nodiscard]] inline std::vector<TilePart> parts_of(
+    const std::vector<std::vector<PlacedStretch>>& along) {
+  Shape counts;
+  counts.reserve(along.size());
+  for (const auto& stretches : along) counts.push_back(static_cast<Size>(stretches.size()));
+  std::vector<TilePart> out;
+  for_box(counts, [&](const Shape& number) {
+    TilePart& part = out.emplace_back(TilePart{number, {number, number}});
+    for (std::size_t i = 0; i < along.size(); ++i) {
+      const auto& [stretch, place] = along[i][static_cast<std::size_t>(number[i])];
+      part.place[i] = place;
+      part.box.at[i] = stretch.begin;
+      part.box.extent[i] = stretch.extent();
+    }
+  });
+  return out;
+}
+
+/// The element that stands in a place of a tile of these parts. Precondition (asserted): one does.
+[[nodiscard]] inline Shape element_at(const std::vector<TilePart>& parts, const Shape& place) {
+  for (const TilePart& part : parts) {
+    Shape out = place;
+    bool is_here = true;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      const Size inside = place[i] - part.place[i];
+      is_here = is_here && inside >= 0 && inside < part.box.extent[i];
+      out[i] = part.box.at[i] + inside;
+    }
+    if (is_here) return out;
+  }
+  RETILE_ASSERT(false, "every place of a tile is in one part of it");
 }
 
 }  // namespace retile

@@ -10,7 +10,6 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/boxes.h"
-#include "retile/core/walk.h"
 
 namespace retile {
 
@@ -353,38 +352,26 @@ std::vector<Stretch> Layout::stretches(std::size_t i, Size t) const {
   return {{part.at, part.at + part.extent}};
 }
 
-std::vector<TilePart> Layout::parts(Size device) const {
+std::vector<std::vector<Stretch>> Layout::stretches(Size device) const {
+  std::vector<std::vector<Stretch>> out(rank());
   if (in_boxes_) {
-    Box whole = box(device);
-    if (whole.is_empty()) return {};
-    return {{Shape(rank(), 0), std::move(whole)}};
+    const Box whole = box(device);
+    for (std::size_t i = 0; i < rank(); ++i) {
+      if (whole.extent[i] > 0) out[i].push_back({whole.at[i], whole.at[i] + whole.extent[i]});
+    }
+    return out;
   }
   const Shape numbers = numbers_.numbers(device);
-  std::vector<std::vector<Stretch>> stretches;
-  std::vector<Shape> places;
-  Shape counts;
-  for (std::size_t i = 0; i < rank(); ++i) {
-    stretches.push_back(this->stretches(i, numbers[i]));
-    Shape& place = places.emplace_back();
-    Size begin = 0;
-    for (const Stretch& one : stretches.back()) {
-      place.push_back(begin);
-      begin += one.extent();
-    }
-    counts.push_back(static_cast<Size>(place.size()));
-  }
-  std::vector<TilePart> out;
-  for_box(counts, [&](const Shape& at) {
-    TilePart& part = out.emplace_back(TilePart{at, {at, at}});
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      const auto number = static_cast<std::size_t>(at[i]);
-      part.place[i] = places[i][number];
-      part.box.at[i] = stretches[i][number].begin;
-      part.box.extent[i] = stretches[i][number].extent();
-    }
-    return true;
-  });
+  for (std::size_t i = 0; i < rank(); ++i) out[i] = stretches(i, numbers[i]);
   return out;
+}
+
+std::vector<TilePart> Layout::parts(Size device) const {
+  std::vector<std::vector<PlacedStretch>> along;
+  along.reserve(rank());
+  for (const std::vector<Stretch>& one : stretches(device))
+    along.push_back(one_behind_the_other(one));
+  return parts_of(along);
 }
 
 Box Layout::box(Size device) const {

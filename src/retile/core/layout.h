@@ -136,6 +136,8 @@ class Layout {
   [[nodiscard]] bool is_even() const { return even_; }
   /// Whether every tile is one box.
   [[nodiscard]] bool in_boxes() const { return in_boxes_; }
+  /// What a device has of each dimension, ascending.
+  [[nodiscard]] std::vector<std::vector<Stretch>> stretches(Size device) const;
   /// What a device holds, in C order of the places; of an empty tile nothing.
   [[nodiscard]] std::vector<TilePart> parts(Size device) const;
   /// Precondition (asserted), of all that follow and of the boxes below: in_boxes().

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "retile/core/box_rows.h"
+#include "retile/core/boxes.h"
 #include "retile/core/layout.h"
 
 namespace retile {
@@ -24,12 +25,7 @@ class TileStretches {
     for (std::size_t i = 0; i < rank_; ++i) {
       auto& tiles = of_tile_.emplace_back();
       for (Size t = 0; t < layout.cuts()[i].count(); ++t) {
-        auto& tile = tiles.emplace_back();
-        Size place = 0;
-        for (const Stretch& one : layout.stretches(i, t)) {
-          tile.push_back({one, place});
-          place += one.extent();
-        }
+        tiles.push_back(one_behind_the_other(layout.stretches(i, t)));
       }
     }
   }
@@ -89,10 +85,6 @@ class TileStretches {
   }
 
  private:
-  struct PlacedStretch {
-    Stretch stretch;
-    Size place = 0;  // in the tile
-  };
   [[nodiscard]] std::size_t number(Size device, std::size_t i) const {
     return static_cast<std::size_t>(numbers_[static_cast<std::size_t>(device) * rank_ + i]);
   }

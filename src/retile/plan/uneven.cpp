@@ -406,8 +406,8 @@ Size most_received(const Problem& problem) {
 
 /// Whether every device holds its new tile already; ends with the first that does not. False where
 /// devices are too many to look at each.
+/// Precondition: both ends in boxes.
 bool moves_nothing(const Problem& problem) {
-  if (!problem.from.in_boxes() || !problem.to.in_boxes()) return most_received(problem) == 0;
   const std::size_t rank = problem.from.rank();
   const auto places = checked_mul(problem.from.devices(), static_cast<Size>(rank));
   if (!places || *places > most_looked_at) return false;

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/assert.h"
 #include "retile/core/boxes.h"
 #include "retile/core/division.h"
 #include "retile/core/index.h"
@@ -35,46 +34,18 @@ TilePart part_in(const TilePart& whole, Box box) {
   return {std::move(place), std::move(box)};
 }
 
-/// Whether a device holds some of a box, and each part of its tile that does: where it begins there, and
-/// what it has of the box.
+/// The parts of a device's tile that lie in a box.
 std::vector<TilePart> parts_held(const Box& box, const TileStretches& held, Size device) {
-  const std::size_t rank = box.at.size();
-  std::vector<std::vector<TilePart>> along(rank);  // of rank 1 each
-  Shape counts;
-  for (std::size_t k = 0; k < rank; ++k) {
+  std::vector<std::vector<PlacedStretch>> along(box.at.size());
+  for (std::size_t k = 0; k < along.size(); ++k) {
     held.each(device, k, [&](const Stretch& one, Size place) {
-      const Size begin = std::max(box.at[k], one.begin);
-      const Size end = std::min(box.at[k] + box.extent[k], one.end);
-      if (begin >= end) return;
-      along[k].push_back({{place + begin - one.begin}, {{begin}, {end - begin}}});
+      const Stretch both{std::max(box.at[k], one.begin),
+                         std::min(box.at[k] + box.extent[k], one.end)};
+      if (both.begin < both.end) along[k].push_back({both, place + both.begin - one.begin});
     });
     if (along[k].empty()) return {};
-    counts.push_back(static_cast<Size>(along[k].size()));
   }
-  std::vector<TilePart> out;
-  for_box(counts, [&](const Shape& number) {
-    TilePart& part = out.emplace_back(TilePart{number, {number, number}});
-    for (std::size_t k = 0; k < rank; ++k) {
-      const TilePart& one = along[k][index(number[k])];
-      part.place[k] = one.place.front();
-      part.box.at[k] = one.box.at.front();
-      part.box.extent[k] = one.box.extent.front();
-    }
-  });
-  return out;
-}
-
-/// The element that stands in a place of a device's tile.
-Shape element_at(const Layout& layout, Size device, const Shape& place) {
-  for (const TilePart& part : layout.parts(device)) {
-    const Shape inside = moved_by(place, part.place, -1);
-    bool is_here = true;
-    for (std::size_t k = 0; k < place.size(); ++k) {
-      is_here = is_here && inside[k] >= 0 && inside[k] < part.box.extent[k];
-    }
-    if (is_here) return moved_by(inside, part.box.at, 1);
-  }
-  RETILE_ASSERT(false, "a place of a tile is in one of its parts");
+  return parts_of(along);
 }
 
 /// Calls visit(block) for boxes of at most `most` elements that a box of this shape is cut into, one
@@ -199,7 +170,7 @@ Result<void> Comparison::compare_replicas(Executor& executor, Buffer& buffer) co
       const auto found = difference(box, target, executor.input(device), tile, buffer);
       if (!found) return tl::unexpected(found.error());
       if (!*found) return {};
-      const Shape element = element_at(from, device, index_of(**found, tile));
+      const Shape element = element_at(from.parts(device), index_of(**found, tile));
       return refuse(
           {.code = Code::bad_file,
            .message = fmt::format("the tiles of devices {} and {} differ in the element "

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/exchange/solved.h"
 #include "retile/check/check.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
@@ -19,42 +20,9 @@
 namespace retile::dealt_test {
 namespace {
 
-struct Solved {
-  Plan plan;
-  Program program;
-  Verdict verdict;
-};
-
-Solved solve(const char* mesh, const std::string& from, const std::string& to) {
-  const Problem problem = support::problem(mesh, from.c_str(), to.c_str());
-  Plan planned = plan(problem).value();
-  Program program = program_of(planned).value();
-  const Verdict verdict = check(program);
-  EXPECT_EQ(verdict.answer, Answer::right) << to_text(program);
-  EXPECT_TRUE(verdict.within_bound) << to_text(program);
-  EXPECT_EQ(verdict.cost, planned.cost) << to_text(program);
-  EXPECT_EQ(parse_programs(to_text(program)).value().front(), program) << to_text(program);
-  return {std::move(planned), std::move(program), verdict};
-}
-
-/// How each device gets what it needs: elements from others, and all of them.
-struct Received {
-  std::vector<Size> from_others;
-  std::vector<Size> all;
-};
-Received received(const Program& program) {
-  Received out{std::vector<Size>(static_cast<std::size_t>(program.devices), 0), {}};
-  out.all = out.from_others;
-  const auto& op = std::get<Exchange>(program.steps.front().op);
-  for (const Transfer& transfer : op.transfers) {
-    const Size size = checked_product(transfer.shape).value();
-    out.all[static_cast<std::size_t>(transfer.target)] += size;
-    if (transfer.source != transfer.target) {
-      out.from_others[static_cast<std::size_t>(transfer.target)] += size;
-    }
-  }
-  return out;
-}
+using exchange_tests::received;
+using exchange_tests::solve;
+using exchange_tests::Solved;
 
 /// The elements that a device holds, by their numbers in the array.
 std::vector<Size> held(const Layout& layout, Size device) {
@@ -80,15 +48,19 @@ std::vector<Size> held(const Layout& layout, Size device) {
 
 /// Nobody receives what he has, and everybody what he lacks.
 void moves_what_is_lacking(const Program& program) {
-  const Received got = received(program);
+  const std::vector<Size> from_others = received(program);
+  std::vector<Size> all(from_others.size(), 0);
+  for (const Transfer& transfer : exchange_tests::transfers_of(program)) {
+    all[static_cast<std::size_t>(transfer.target)] += checked_product(transfer.shape).value();
+  }
   for (Size d = 0; d < program.devices; ++d) {
     const std::vector<Size> before = held(program.from, d), after = held(program.to, d);
     std::vector<Size> lacking;
     std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
                         std::back_inserter(lacking));
     const auto device = static_cast<std::size_t>(d);
-    ASSERT_EQ(got.from_others[device], static_cast<Size>(lacking.size())) << to_text(program);
-    ASSERT_EQ(got.all[device], static_cast<Size>(after.size())) << to_text(program);
+    ASSERT_EQ(from_others[device], static_cast<Size>(lacking.size())) << to_text(program);
+    ASSERT_EQ(all[device], static_cast<Size>(after.size())) << to_text(program);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/exchange/solved.h"
 #include "retile/check/check.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
@@ -22,38 +23,12 @@
 namespace retile::uneven_test {
 namespace {
 
-/// What each device receives from others, in elements.
-std::vector<Size> received(const Program& program) {
-  std::vector<Size> out(static_cast<std::size_t>(program.devices), 0);
-  const auto moves = moves_of(program.steps.front(), shapes_of(program.from)).value();
-  for (const Transfer& transfer : moves.transfers) {
-    if (transfer.source == transfer.target) continue;
-    out[static_cast<std::size_t>(transfer.target)] += checked_product(transfer.shape).value();
-  }
-  return out;
-}
+using exchange_tests::received;
+using exchange_tests::solve;
+using exchange_tests::Solved;
 
 std::size_t transfers(const Program& program) {
-  return moves_of(program.steps.front(), shapes_of(program.from)).value().transfers.size();
-}
-
-struct Solved {
-  Plan plan;
-  Program program;
-  Verdict verdict;
-};
-
-Solved solve(const char* mesh, const char* from, const char* to) {
-  const Problem problem = support::problem(mesh, from, to);
-  Plan planned = plan(problem).value();
-  Program program = program_of(planned).value();
-  const Verdict verdict = check(program);
-  EXPECT_EQ(verdict.answer, Answer::right) << to_text(program);
-  EXPECT_TRUE(verdict.within_bound) << to_text(program);
-  EXPECT_EQ(verdict.cost, planned.cost) << to_text(program);
-  EXPECT_EQ(verdict.height, planned.height);
-  EXPECT_EQ(verdict.bound, planned.bound);
-  return {std::move(planned), std::move(program), verdict};
+  return exchange_tests::transfers_of(program).size();
 }
 
 TEST(Moves, of_one_device_are_those_that_begin_or_end_there) {

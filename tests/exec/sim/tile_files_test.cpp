@@ -17,7 +17,9 @@
 #include "exec/npy/files.h"
 #include "exec/programs.h"
 #include "exec/spoiling.h"
+#include "retile/core/boxes.h"
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 #include "retile/exec/npy/splitmix.h"
 #include "retile/exec/sim/executor.h"
 #include "retile/exec/sim/sim.h"
@@ -45,18 +47,7 @@ Size global_of(const Layout& layout, Size device, Size local) {
     place[i] = local % extent;
     local /= extent;
   }
-  for (const TilePart& part : layout.parts(device)) {
-    Size linear = 0;
-    bool is_here = true;
-    for (std::size_t i = 0; i < place.size(); ++i) {
-      const Size inside = place[i] - part.place[i];
-      is_here = is_here && inside >= 0 && inside < part.box.extent[i];
-      linear = linear * layout.global()[i] + part.box.at[i] + inside;
-    }
-    if (is_here) return linear;
-  }
-  ADD_FAILURE() << "a place that is in no part of the tile";
-  return 0;
+  return offset_of(element_at(layout.parts(device), place), strides_of(layout.global()));
 }
 
 /// The tile of a device, element by element: what is there says which addend and which element it is.

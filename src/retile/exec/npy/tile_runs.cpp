@@ -15,26 +15,13 @@ std::vector<std::vector<Stretch>> stretches_of(const Shape& tile, const Shape& b
   return out;
 }
 
-std::vector<std::vector<Stretch>> stretches_of(const Layout& layout, Size device) {
-  if (layout.in_boxes()) {
-    const Box box = layout.box(device);
-    return stretches_of(box.extent, box.at);
-  }
-  const Shape numbers = layout.numbers().numbers(device);
-  std::vector<std::vector<Stretch>> out;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    out.push_back(layout.stretches(i, numbers[i]));
-  }
-  return out;
-}
-
 }  // namespace
 
 TileRuns::TileRuns(const Shape& global, const Shape& tile, const Shape& base)
     : TileRuns(global, stretches_of(tile, base)) {}
 
 TileRuns::TileRuns(const Layout& layout, Size device)
-    : TileRuns(layout.global(), stretches_of(layout, device)) {}
+    : TileRuns(layout.global(), layout.stretches(device)) {}
 
 TileRuns::TileRuns(const Shape& global, std::vector<std::vector<Stretch>> tile) {
   RETILE_ASSERT(global.size() == tile.size(), "a tile of another rank than its array");

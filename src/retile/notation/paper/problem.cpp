@@ -98,11 +98,10 @@ Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices
   }
   if ((mesh.order && mesh.order->chain() == nullptr) || layout.devices() != devices) {
     if (auto listed = check_listed(devices, layout.rank()); !listed) fail_with(all, listed.error());
-    if (!layout.in_boxes()) fail_with(all, not_dealt_by_list());
   }
-  Layout out = layout.placed(mesh.order, devices);
-  if (!out.in_boxes() && !out.is_compact()) fail_with(all, not_dealt_by_list());
-  return out;
+  auto out = retile::placed(layout, mesh.order, devices);
+  if (!out) fail_with(all, out.error());
+  return *std::move(out);
 }
 
 /// A refusal of too many devices, pointing to the largest one, which an order lists.

@@ -10,7 +10,6 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/division.h"
-#include "retile/core/layout.h"
 #include "retile/core/names.h"
 #include "retile/notation/paper/type_text.h"
 #include "retile/text/words.h"
@@ -298,10 +297,17 @@ std::optional<Diagnostic> wrong_halo(const Halo& halo, bool is_dealt, Size globa
                 "ends of the array"}};
 }
 
-Diagnostic not_dealt_by_list() {
-  return {.code = Code::unsupported,
-          .message = "with such an order, or fewer positions than devices, nothing is dealt out",
-          .notes = {"digits of the device number say who gets which blocks"}};
+Result<Layout> placed(const Layout& positions, const std::optional<DeviceTable>& order,
+                      Size devices) {
+  const bool is_listed = (order && order->chain() == nullptr) || positions.devices() != devices;
+  if (positions.in_boxes() || !is_listed) {
+    Layout out = positions.placed(order, devices);
+    if (out.in_boxes() || out.is_compact()) return out;
+  }
+  return refuse(
+      {.code = Code::unsupported,
+       .message = "with such an order, or fewer positions than devices, nothing is dealt out",
+       .notes = {"digits of the device number say who gets which blocks"}});
 }
 
 std::optional<Digit> part_of(const Digit& axis, Size major, Size size) {

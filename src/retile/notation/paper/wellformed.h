@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "retile/core/cuts.h"
+#include "retile/core/device_table.h"
 #include "retile/core/diagnostic.h"
+#include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
@@ -109,8 +111,10 @@ struct CutsViolation {
 /// \param is_dealt  whether its tiles may have several boxes
 [[nodiscard]] std::optional<Diagnostic> wrong_halo(const Halo& halo, bool is_dealt, Size global);
 
-/// The refusal of blocks that are dealt out to devices that no digits of their numbers place.
-[[nodiscard]] Diagnostic not_dealt_by_list();
+/// The layout of the devices that stand at positions; preconditions as of Layout::placed.
+/// \error unsupported (blocks that are dealt out to devices that no digits of their numbers place)
+[[nodiscard]] Result<Layout> placed(const Layout& positions,
+                                    const std::optional<DeviceTable>& order, Size devices);
 
 /// The digit that a part of an axis is, `x:(2)3` of x:12 the middle factor of 2 * 3 * 2: (stride of
 /// x times what is below it, its own size); nothing where the parts do not divide the axis.

@@ -184,11 +184,10 @@ Layout place_devices(const Layout& positions, const Ground& ground, const Place&
   const bool is_list = ground.order && ground.order->chain() == nullptr;
   if (is_list || ground.positions != ground.devices) {
     check_room(ground, positions.rank(), place);
-    if (!positions.in_boxes()) fail_with(place, not_dealt_by_list());
   }
-  Layout out = positions.placed(ground.order, ground.devices);
-  if (!out.in_boxes() && !out.is_compact()) fail_with(place, not_dealt_by_list());
-  return out;
+  auto out = placed(positions, ground.order, ground.devices);
+  if (!out) fail_with(place, out.error());
+  return *std::move(out);
 }
 
 /// `[9, 4]@3`
