@@ -81,7 +81,9 @@ TEST(TileRuns, of_tiles_of_several_boxes_follow_their_elements) {
             Size last = -1;
             for (const auto& run : all_runs(TileRuns(layout, device), most)) {
               EXPECT_EQ(run.local, static_cast<Size>(found.size()));
-              if (most == 1000) EXPECT_NE(run.global, last) << "runs are as long as possible";
+              if (most == 1000) {
+                EXPECT_NE(run.global, last) << "runs are as long as possible";
+              }
               for (Size i = 0; i < run.elements; ++i) found.push_back(run.global + i);
               last = run.global + run.elements;
             }
