@@ -63,6 +63,15 @@ set(RETILE_WITH_ALL
 # Cases of GoogleTest that run with `scripts/test --all` only, as "<entry>|<filter>": they are the entry <entry>.more, and
 # <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes, or small sums.
 set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/3"
+                          "check.mutants|Mutants.of_the_examples_are_all_found"
+                          "check.random|Mutants.of_hundreds_of_planned_programs_are_found"
+                          "prove.scale|ProveScale.mutants_on_65536_devices:ProveScale.other_iotas_are_refuted_symbolically"
+                          "prove.addends|Addends.with_the_second_solver_beside_the_first"
+                          "spec.paper.sec4_normal_form|Lemmas_4_6_and_4_7.replace_every_peak_and_edge"
+                          "spec.paper.sec4_weak_normal_form|Lemmas_4_6_and_4_7_weak.replace_every_peak_and_edge"
+                          "spec.paper.sec6_lowering|Lemma_6_3.every_weak_step_lowers_from_every_tile_map"
+                          "spec.paper.sec7_normal_form|Lemmas_4_6_and_4_7_over_several_axes.replace_every_peak_and_edge"
+                          "spec.search.statements|Small/AllPairs.S2_S3_S5_S6/5"
                           "plan.models|Small/EveryPairAndModel.no_sequence_above_the_bound_refutes_a_plan/1"
                           "spec.program.check_addends|AddendLimits.millions_of_terms"
                           "spec.search.types|Small/StrongAndTiles.strong_is_never_cheaper/3"

@@ -117,6 +117,7 @@ class Signals(Case):
         job = subprocess.Popen([*arguments, RETILE, "run", *LONG, "--output", "out.npy",
                                 *([] if arguments else ["--backend", "sim"])],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=self.folder)
+        self.addCleanup(job.kill)
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.stderr.close)
         said = b""

@@ -106,9 +106,9 @@ class Launched(Runs):
 
     def test_every_strategy_gives_the_same(self):
         files = {}
-        # The last three are names of before there was one exchange.
+        # The last one is a name of before there was one exchange.
         ways = {"automatic": "exchange", "collectives": "collectives", "exchange": "exchange", "inplace": "inplace",
-                "shared": "exchange", "mixed": "exchange", "direct": "exchange by messages"}
+                "direct": "exchange by messages"}
         for name, way in ways.items():
             with self.subTest(strategy=name):
                 path = self.path(name + ".npy")

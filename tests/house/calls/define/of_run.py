@@ -16,13 +16,13 @@ def call(name, *words, **more):
 
 
 # A run that is long enough to say how far it is; then something changes below it. On a fast machine it is made longer.
-SPOILED = """count=2500000
+SPOILED = """count=800000
 while :; do
   rm -rf code B.npy
   (retile run --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --backend sim --input A.npy --output B.npy --repeat $count >out 2>err; echo $? >code) &
   until test -s code || grep -q move err 2>/dev/null; do sleep 0.05; done
   test -s code || break
-  count=${count}0
+  count=$((count * 2))
 done
 CHANGE
 wait
