@@ -83,6 +83,7 @@ class CertificateReader : public ProgramReader {
     }
     if (program.version == 1) return;
     const bool adds = program.from.layout->addition != Addition::none;
+    if (program.view) fail(version_2_, "certify reads no view of the array");
     if (along && adds) fail(version_2_, "scope several_dims says nothing of addends");
     if (!along && !adds) {
       fail(version_2_,

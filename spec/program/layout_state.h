@@ -4,13 +4,14 @@
 /// devices together nothing is decided, nor when all steps need more than 2^32 units of work.
 #pragma once
 
+#include "../layout/views.h"
 #include "verdict.h"
 
 namespace spec {
 
-/// Whether an end or a claim gives a tile several boxes.
+/// Whether an end or a claim gives a tile several boxes. In a view ends do not.
 inline bool deals(const Program& program) {
-  bool out = deals(*program.from.layout) || deals(*program.to.layout);
+  bool out = !program.view && (deals(*program.from.layout) || deals(*program.to.layout));
   for (const Step& step : program.steps) out = out || (step.map && deals(*step.map->layout));
   return out;
 }
@@ -18,7 +19,7 @@ inline bool deals(const Program& program) {
 class LayoutState {
  public:
   LayoutState(const Program& program, Size limit)
-      : g_(program.from.global), D_(program.devices), work_left_(limit) {}
+      : g_(steps_shape(program)), D_(program.devices), work_left_(limit) {}
 
  protected:
   using State = std::vector<Tile>;  // by device
@@ -41,7 +42,10 @@ class LayoutState {
   }
   State state_of(const Tiling& tiling) {
     Rows shapes;
-    const std::vector<Box> all = boxes(*tiling.layout, D_);
+    std::vector<Box> all = boxes(*tiling.layout, D_);
+    if (tiling.global != g_) {  // an end, and steps are of a view
+      for (Box& box : all) box = viewed(box, tiling.global, g_);
+    }
     for (const Box& box : all) {
       shapes.emplace_back();
       for (const Sizes& side : box) shapes.back().push_back(static_cast<Size>(side.size()));

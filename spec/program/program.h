@@ -45,7 +45,14 @@ struct Program {
   Tiling from, to;
   std::vector<Step> steps;
   Size version = 1;
+  std::optional<Sizes> view =
+      {};  // version 2: if present, steps are of the array written with these dimensions
 };
+
+/// The shape of the array as steps see it.
+inline const Sizes& steps_shape(const Program& program) {
+  return program.view ? *program.view : program.from.global;
+}
 
 /// Each device's source as a table of one row; of pairs t gets s's, who is no t keeps its own.
 inline Table table_of(const Step& step, Size D) {

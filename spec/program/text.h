@@ -1,11 +1,11 @@
 /// Reads the Program text form, `retile.program/1` and `retile.program/2`.
 ///
-/// Version 1 has the grammar below. Version 2 has other tilings (tiling_text.h), the keys `piece`,
-/// `shapes` and `add` of steps, the steps that add, and those along several dimensions.
+/// Version 1 has the grammar below, but for `view`. Version 2 has other tilings (tiling_text.h), the keys
+/// `piece`, `shapes` and `add` of steps, the steps that add, and those along several dimensions.
 ///
 ///   program = "retile.program/1" NL { [line] ["#" comment] NL }
 ///   line    = "mesh" axis {"," axis} | "devices" INT | "from" tiling | "to" tiling
-///           | OP {KEY "=" value}
+///           | "view" ints | OP {KEY "=" value}
 ///   axis    = NAME ":" INT
 ///   tiling  = (tiling_text.h)
 ///   ints    = "[" [INT {"," INT}] "]"        rows  = "[" [ints {"," ints}] "]"
@@ -16,6 +16,7 @@
 
 #include <set>
 
+#include "../layout/views.h"
 #include "tiling_text.h"
 
 namespace spec {
@@ -72,14 +73,15 @@ class ProgramReader : protected TilingReader {
     static const Name ops[] = {"allgather", "dynslice",       "alltoall",     "allpermute",
                                "exchange",  "reducescatter",  "allreduce",    "unreduce",
                                "embed",     "allgather_dims", "alltoall_dims"};
-    static const std::set<Name> header = {"mesh", "devices", "from", "to"};
+    static const std::set<Name> header = {"mesh", "devices", "from", "to", "view"};
     const auto* const last = is_2() ? std::end(ops) : ops + 5;
     if (const auto* op = std::find(ops, last, word); op != last) {
       finish_header();
       program_->steps.push_back(step(word, op - ops, start));
       return;
     }
-    if (header.count(word) == 0) fail(start, "no line starts with " + word);
+    if (header.count(word) == 0 || (word == "view" && !is_2()))
+      fail(start, "no line starts with " + word);
     if (!program_->steps.empty()) fail(start, word + " must stand before the first step");
     header_.emplace(word, start);
     if (header_.count(word) > (word == "mesh" ? 2 : 1)) fail(start, word + " stands too often");
@@ -87,6 +89,7 @@ class ProgramReader : protected TilingReader {
     if (word == "devices") device_count(integer(1, most_program_devices), start);
     if (word == "from") program_->from = tiling();
     if (word == "to") program_->to = tiling();
+    if (word == "view") program_->view = ints(1);
   }
 
   /// What can only be said when the header is complete: before the first step, or at the end.
@@ -104,6 +107,12 @@ class ProgramReader : protected TilingReader {
     check_digits(program_->to, to->second);
     check_addition(program_->from, from->second);
     check_addition(program_->to, to->second);
+    if (!program_->view) return;
+    for (const Tiling* end : {&program_->from, &program_->to}) {
+      if (wf_view(*end->layout, *program_->view)) continue;
+      fail(header_.find("view")->second,
+           "blocks and rounds must end where dimensions of a view do");
+    }
   }
 
   // Steps.
@@ -126,7 +135,7 @@ class ProgramReader : protected TilingReader {
                                                 "unreduce groups",
                                                 "embed dim groups"};
     const Size D = program_->devices;
-    const Index rank = program_->from.global.size();
+    const Index rank = steps_shape(*program_).size();
     Step out;
     if (number <= 4) {
       out.p = static_cast<Op>(std::min<Size>(number, 3));  // an exchange permutes boxes
@@ -159,7 +168,7 @@ class ProgramReader : protected TilingReader {
       } else if (key == "map") {
         out.map = bracket_tiling();
         check_digits(*out.map, place);
-        if (out.map->global != program_->from.global) fail(place, "this global shape differs");
+        if (out.map->global != steps_shape(*program_)) fail(place, "this global shape differs");
         check_addition(*out.map, place);
       } else if (key == "at") {
         out.at = rows();

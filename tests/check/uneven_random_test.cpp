@@ -36,10 +36,15 @@ class Draws {
   std::string program() {
     static const std::vector<Size> counts{1, 2, 3, 4, 6, 8};
     devices_ = counts[static_cast<std::size_t>(support::draw(random_, 6))];
-    const Shape global = support::random_global(random_, 2, 9);
-    retile::Layout from = support::random_layout(random_, devices_, global);
-    retile::Layout to = support::random_layout(random_, devices_, global);
-    if (random_() % 3 != 0) {
+    Shape global = support::random_global(random_, 2, 9);
+    const bool in_rounds = random_() % 4 == 0;
+    if (in_rounds) {
+      for (Size& extent : global) extent = std::vector<Size>{4, 8, 12, 16, 24}[random_() % 5];
+    }
+    const auto layout = in_rounds ? support::random_rounds : support::random_layout;
+    retile::Layout from = layout(random_, devices_, global);
+    retile::Layout to = layout(random_, devices_, global);
+    if (in_rounds || random_() % 3 != 0) {
       const auto planned =
           retile::plan(retile::Problem::make(std::move(from), std::move(to)).value()).value();
       return to_text(retile::program_of(planned).value());
@@ -167,6 +172,9 @@ TEST(UnevenRandom, both_checkers_say_the_same) {
     if (!seen.insert(std::hash<std::string>()(text)).second) return;
     const Seen it = see(text);
     ++counts[it.what];
+    if (text.find("\nview ") != std::string::npos) {
+      ++counts[it.what == "right" || it.what == "refused" ? "view " + it.what : "view, wrong"];
+    }
     ASSERT_EQ(it.difference, "") << text;
   };
   while (seen.size() - counts["refused"] < wanted && !testing::Test::HasFatalFailure()) {
@@ -177,8 +185,9 @@ TEST(UnevenRandom, both_checkers_say_the_same) {
   std::cout << seen.size() << " texts:";
   for (const auto& [what, count] : counts) std::cout << ' ' << what << ' ' << count;
   std::cout << '\n';
-  for (const char* what : {"right", "refused", "end", "not_a_box", "ragged", "indivisible",
-                           "transfers", "tile_claim", "map_claim"}) {
+  for (const char* what :
+       {"right", "refused", "end", "not_a_box", "ragged", "indivisible", "transfers", "tile_claim",
+        "map_claim", "view right", "view refused", "view, wrong"}) {
     EXPECT_GT(counts[what], wanted / 2000) << what;
   }
 }

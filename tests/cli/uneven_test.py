@@ -8,7 +8,7 @@ import re
 import subprocess
 import tempfile
 
-from support import Case, main, retile
+from support import Case, counting, main, npy, npy_parts, retile
 
 ORACLE = os.environ["RETILE_ORACLE"]
 FIELDS = ["right", "within_bound", "height", "bound", "cost", "steps", "first_wrong_step", "reason"]
@@ -288,6 +288,36 @@ class Uneven(Case):
             done = retile("run", "--mesh", "a:3,b:4", "[6{a}16, 23]", "[6{a}16<1,1>, 23]", "--backend", "sim", "--output", out)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done)
             self.assertIn("do not cover the array exactly once", done.stderr)
+
+    def test_blocks_that_nest_are_planned_in_a_view(self):
+        problem = ["--mesh", "d:4", "[8{d}32]", "[2@{d}32]"]
+        self.assertEqual(self.output("plan", *problem),
+                         "alltoall d: dim 0 -> dim 1; cost 8, height 8 (bound 8)\nin the view [4, 4, 2] of the array\n")
+        self.assertIn("optimal: in this view no sequence of", self.output("plan", *problem, "--explain"))
+        self.assertEqual(json.loads(self.output("plan", *problem, "--json"))["view"], [4, 4, 2])
+        program = self.output("lower", *problem)
+        self.assertIn("\nview [4,4,2]\n", program)
+        self.assertEqual(oracle_check(program)[0], 0)
+        # What is written is the array, and its tiles: blocks 1 and 5, 9 and 13.
+        with tempfile.TemporaryDirectory() as folder:
+            array, out = pathlib.Path(folder, "a.npy"), pathlib.Path(folder, "b.npy")
+            array.write_bytes(npy((32,), "<i4", counting(32, 4)))
+            for words in (["--backend", "sim"], ["--backend", "mpi"], ["--backend", "mpi", "--strategy", "collectives"]):
+                with self.subTest(words=words):
+                    for output in (["--output", str(out)], ["--output-tiles", f"{folder}/t{{}}.npy"]):
+                        done = json.loads(self.output("run", *problem, *words, "--json", "--input", str(array), *output))
+                        self.assertEqual((done["right"], done["elements_checked"]), (True, 32))
+                    self.assertEqual(out.read_bytes(), array.read_bytes())
+                    header, tile = npy_parts(pathlib.Path(folder, "t1.npy").read_bytes())
+                    self.assertIn("'shape': (8,)", header)
+                    whole = counting(32, 4)
+                    self.assertEqual(tile, b"".join(whole[8 * b:8 * b + 8] for b in (1, 5, 9, 13)))
+        done = retile("plan", *problem, "--certificate", "-")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("no certificates yet", done.stderr)
+        # Text for others has arrays of the view.
+        for form in ("jax", "hlo", "mpi-c"):
+            self.assertIn("from [1{d}4, 4, 2], a view of [8{d}32]\n", self.output("lower", *problem, "--as", form))
 
     def test_meshes_and_orders_of_two_ends(self):
         draws = random.Random(3)

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/realise.h"
@@ -398,6 +399,55 @@ TEST(Plan, between_explicit_tilings_is_one_exchange) {
   EXPECT_TRUE(plan(example, {.element_bytes = 2, .memory_limit_bytes = 12}));
   EXPECT_EQ(plan(example, {.element_bytes = 2, .memory_limit_bytes = 11}).error().code,
             Code::infeasible);
+}
+
+TEST(Plan, blocks_that_are_dealt_out_are_cut_in_a_view_where_all_cuts_nest) {
+  const Problem example = problem("d:4", "[8{d}32, 3]", "[2@{d}32, 3]");
+  const Plan made = plan(example).value();
+  ASSERT_TRUE(made.array);
+  EXPECT_EQ(made.array->to, example.to);
+  EXPECT_EQ(made.problem.from.global(), (Shape{4, 4, 2, 3}));
+  ASSERT_EQ(made.steps.size(), 1U);
+  EXPECT_EQ(made.cost, 24);
+  EXPECT_EQ(made.lower_bound, 24);
+  EXPECT_TRUE(made.optimal);
+  const Program program = lower(made);
+  ASSERT_TRUE(program.array);
+  EXPECT_EQ(program.array->from, example.from);
+  EXPECT_EQ(program.to, example.to.viewed({4, 4, 2, 3}).value());
+  // A step of collectives holds both tiles, and so does an exchange.
+  EXPECT_EQ(smallest_feasible_bytes(example, 2).value(), 96);
+  EXPECT_TRUE(plan(example, {.element_bytes = 2, .memory_limit_bytes = 96})->array);
+  EXPECT_EQ(plan(example, {.element_bytes = 2, .memory_limit_bytes = 95}).error().code,
+            Code::infeasible);
+  EXPECT_EQ(plan(example, {.cost_model = CostModel::bytes, .element_bytes = 2})->cost, 36);
+  // 12 does not divide 32, and 3 no block of 2.
+  for (const auto& [from, to] :
+       {std::pair{"[8{d}32, 3]", "[3@{d}32, 3]"}, std::pair{"[2@{d}48, 3]", "[3@{d}48, 3]"}}) {
+    const Plan other = plan(problem("d:4", from, to)).value();
+    EXPECT_TRUE(other.exchange && !other.array) << to;
+  }
+}
+
+TEST(Plan, an_exchange_is_of_the_array_and_not_of_a_view) {
+  // The rows nest, and the columns do not.
+  const Problem example = problem("d:2,e:2", "[4{d}8, 3{e}5]", "[1@{d}8, (0,1,5){e}5]");
+  const Plan made = plan(example).value();
+  EXPECT_TRUE(made.exchange && !made.array);
+  EXPECT_EQ(made.problem.from, example.from);
+}
+
+TEST(Plan, the_devices_of_a_view_keep_their_numbers) {
+  // Tiles are counted by 2 and then by 3, but the view has 3 of them in each of 2: no digits of the numbers
+  // say that.
+  const Problem example = problem("a:2,b:3", "[2{a,b}12, 4]", "[1@{a,b}12, 4]");
+  const Plan made = plan(example).value();
+  ASSERT_TRUE(made.array && made.device_at);
+  const Program program = lower(made);
+  for (Size d = 0; d < 6; ++d) {
+    EXPECT_EQ(program.array->to.stretches(d), example.to.stretches(d));
+    EXPECT_TRUE(program.to.equivalent(example.to.viewed({2, 3, 2, 4}).value()));
+  }
 }
 
 TEST(Plan, an_element_has_a_byte) {

@@ -103,7 +103,8 @@ TEST(SearchLimit, dear_problems_pass_the_limit_where_there_is_none) {
   Size most_asked = 0;
   for (const Problem& problem : dear_problems()) {
     const Size before = allocations;
-    const auto made = plan(problem, {.cost_model = CostModel::bytes, .search_limit = 8 * largest_limit});
+    const auto made =
+        plan(problem, {.cost_model = CostModel::bytes, .search_limit = 8 * largest_limit});
     most_asked = std::max(most_asked, allocations - before);
     most_work = std::max(most_work, made.value().work);
   }

@@ -87,6 +87,23 @@ inline retile::Layout random_layout(std::mt19937_64& random, retile::Size device
       .value();
 }
 
+/// Blocks that are dealt out in whole rounds, of arrays of 2^a 3^b elements: cuts of two such layouts often
+/// nest.
+inline retile::Layout random_rounds(std::mt19937_64& random, retile::Size devices,
+                                    const retile::Shape& global) {
+  auto digits = random_digits(random, devices, global.size());
+  std::vector<retile::Cuts> cuts;
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    if (global[i] % retile::product_of(digits[i]) != 0) digits[i].clear();
+    if (random() % 2 == 0) std::reverse(digits[i].begin(), digits[i].end());
+    const retile::Size count = retile::product_of(digits[i]);
+    retile::Size block = 1 + draw(random, global[i] / count);
+    while (global[i] / count % block != 0) --block;
+    cuts.push_back(retile::Cuts::dealt(count, {{global[i], block}}));
+  }
+  return retile::Layout::numbered(devices, std::move(cuts), digits).value();
+}
+
 inline retile::Shape random_global(std::mt19937_64& random, std::size_t max_rank,
                                    retile::Size most) {
   retile::Shape out;

@@ -23,6 +23,13 @@ void assert_well_formed(const Program& program) {
   };
   RETILE_ASSERT(fits(program.from) && fits(program.to),
                 "from and to are of one array and all devices");
+  const auto is_view = [](const Layout& array, const Layout& view) {
+    const auto same = array.viewed(view.global());
+    return same && same->equivalent(view);
+  };
+  RETILE_ASSERT(!program.array || (is_view(program.array->from, program.from) &&
+                                   is_view(program.array->to, program.to)),
+                "from and to are views of the tiles of the array");
   for (const Step& step : program.steps) {
     const bool names_what_is_there = match(
         step.op, [rank](const Dynslice& op) { return op.dim < rank; },
@@ -65,7 +72,7 @@ Verdict check(const Program& program, const CheckOptions& options) {
     return judged(program, limits, *sums_of(program.from, traits.addition, limits));
   }
   if (const auto verdict = right_along_one_dim(program, options)) return *verdict;
-  if (traits.version == 1) return check_with(program, options, Forms{});
+  if (!traits.beyond_first_version()) return check_with(program, options, Forms{});
   const Limits limits = limits_of(options);
   return judged(program, limits, *arrays_of(program.from, limits));
 }

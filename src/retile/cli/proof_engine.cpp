@@ -155,7 +155,8 @@ std::optional<Diagnostic> without_certificate(const std::vector<Program>& progra
   }
   const std::vector<Step>& steps = programs.front().steps;
   const bool exchanges = std::any_of(steps.begin(), steps.end(), is_exchange);
-  const auto more = traits_of(programs.front()).beyond_first_version();
+  auto more = traits_of(programs.front()).beyond_first_version();
+  if (!more && programs.front().array) more = "a view of the array";
   if (!exchanges && !more) return std::nullopt;
   return about_argument(
       Code::unsupported, "--certificate", certificate,

@@ -191,7 +191,16 @@ Size size_of(const Shape& tile) {
 }
 
 /// The problem asked for.
-const Problem& asked(const Plan& plan) { return plan.uneven ? *plan.uneven : plan.problem; }
+const Problem& asked(const Plan& plan) {
+  if (plan.array) return *plan.array;
+  return plan.uneven ? *plan.uneven : plan.problem;
+}
+
+/// Where steps count the dimensions of a view.
+std::string view_text(const Plan& plan) {
+  if (!plan.array || plan.steps.empty()) return "";
+  return fmt::format("in the view {} of the array\n", shape_text(plan.problem.from.global()));
+}
 
 /// The largest extents that tiles of a step have in the array.
 Shape shown_tile(const Plan& plan, Shape tile) {
@@ -337,6 +346,7 @@ std::string plan_json(const Plan& plan) {
   if (spelling.order_to != spelling.order) json["order_to"] = or_null(spelling.order_to);
   json["from"] = spelling.from;
   json["to"] = spelling.to;
+  if (plan.array) json["view"] = plan.problem.from.global();
   Json steps = Json::array();
   if (plan.exchange) {
     Json object;
@@ -390,13 +400,14 @@ std::string plan_text(const Plan& plan) {
   const std::vector<ShownStep> steps = shown_steps(plan);
   const std::string bound = bound_text(plan);
   // An end to `sums_text` that says what is proved, but for the widest optimum.
-  const std::string end =
+  const std::string proved =
       !plan.legs.empty()             ? fmt::format("\n{}\n", plan.reason)
       : plan.uneven && !plan.optimal ? fmt::format("\n{}\n", uneven_text(plan))
       : !plan.optimal ? fmt::format("\nnot proved optimal{}{}{}\n", bound.empty() ? "" : ": ",
                                     bound, plan.complete ? "" : "; the search stopped at its limit")
       : plan.scope == Scope::one_dim ? fmt::format("\noptimal among {}\n", scope_words(plan.scope))
                                      : "\n";
+  const std::string end = proved + view_text(plan);
   if (steps.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
   if (steps.size() == 1) return fmt::format("{}; {}{}", steps[0].label, sums_text(plan), end);
   std::size_t label_width = 0;
@@ -475,7 +486,8 @@ std::string plan_explanation(const Plan& plan) {
   }
   const std::string bound = bound_text(plan);
   text += plan.optimal
-              ? fmt::format("optimal: no sequence of {}{} costs less than {}{}\n",
+              ? fmt::format("optimal: {}no sequence of {}{} costs less than {}{}\n",
+                            plan.array && plan.scope != Scope::any ? "in this view " : "",
                             scope_words(plan.scope),
                             plan.options.memory_limit_bytes ? " within the memory limit" : "",
                             plan.lower_bound, unit)

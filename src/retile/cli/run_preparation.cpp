@@ -216,7 +216,7 @@ Preparation::Step Preparation::count_processes() {
 Preparation::Step Preparation::look_at_input() {
   const run::RunOptions& data = request_.data;
   element_bytes_ = data.type.value_or(ElementType{}).bytes;
-  const Layout& from = problem_ ? problem_->from : request_.program.from;
+  const Layout& from = problem_ ? problem_->from : request_.program.array_from();
   // Of tiles one says what elements are; the processes look at all of them.
   const std::optional<Size> device =
       data.input_tiles.empty() ? std::nullopt : run::first_with_elements(from);

@@ -68,4 +68,15 @@ Size Cuts::stretches() const {
   return out;
 }
 
+std::optional<Cuts::Rounds> Cuts::rounds() const {
+  if (is_even()) return Rounds{tile_, global_};
+  if (!is_dealt()) return std::nullopt;
+  const Size block = sections_.front().block;
+  const auto length = checked_mul(block, count_);
+  for (const Section& section : sections_) {
+    if (section.block != block || !length || section.end % *length != 0) return std::nullopt;
+  }
+  return Rounds{block, *length};
+}
+
 }  // namespace retile

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -111,6 +112,15 @@ class Cuts {
   [[nodiscard]] Size block() const { return tile_; }
   /// Blocks that are all alike.
   [[nodiscard]] bool is_even() const { return is_blocks() && tile_ <= global_ / count_; }
+
+  /// Tile t has the i with i div block mod count() == t; a round is as long as all tiles' blocks, and divides
+  /// the array.
+  struct Rounds {
+    Size block = 1;
+    Size length = 1;
+  };
+  /// Nothing where blocks or rounds are cut short, or tiles are no blocks.
+  [[nodiscard]] std::optional<Rounds> rounds() const;
 
   /// n neighbours become one tile. Preconditions: even, and n divides count().
   [[nodiscard]] Cuts joined(Size n) const { return even(tile_ * n, count_ / n); }

@@ -298,6 +298,108 @@ Layout Layout::rooted(Size devices, Shape global, Size device) {
   return std::move(*out);
 }
 
+namespace {
+
+/// The shape's dimensions in groups, one for each of the array, whose product each is.
+std::optional<std::vector<Shape>> grouped(const Shape& shape, const Shape& global) {
+  std::vector<Shape> out;
+  std::size_t next = 0;
+  for (const Size extent : global) {
+    Shape& group = out.emplace_back();
+    Size left = extent;
+    do {
+      if (next == shape.size() || shape[next] < 1 || left % shape[next] != 0) return std::nullopt;
+      left /= shape[next];
+      group.push_back(shape[next++]);
+    } while (left > 1);
+  }
+  if (next < shape.size()) return std::nullopt;
+  return out;
+}
+
+/// How many tiles there are along each of the dimensions that one becomes; nothing where a block or a round
+/// ends within one of them.
+std::optional<std::vector<Size>> counts_of(const Cuts::Rounds& rounds, const Shape& group) {
+  std::vector<Size> out(group.size(), 1);
+  Size below = 1;
+  for (std::size_t j = group.size(); j-- > 0;) {
+    const Size top = below * group[j];
+    for (const Size end : {rounds.block, rounds.length}) {
+      if (below < end && end < top) return std::nullopt;
+    }
+    if (rounds.block <= below && top <= rounds.length) out[j] = group[j];
+    below = top;
+  }
+  return out;
+}
+
+tl::unexpected<Diagnostic> no_view(std::string message) {
+  return refuse({.code = Code::ill_formed_type, .message = std::move(message), .rule = "WF-VIEW"});
+}
+
+}  // namespace
+
+Result<Layout> Layout::viewed(const Shape& shape) const {
+  if (listed_) return no_view("tiles that are listed one by one have no view");
+  const auto groups = grouped(shape, global_);
+  if (!groups) return no_view("no view: its dimensions must multiply up to those of the array");
+  TileMap numbers = numbers_;
+  std::vector<Cuts> cuts;
+  std::vector<Halo> halos;
+  for (std::size_t i = 0; i < rank(); ++i) {
+    const Shape& group = (*groups)[i];
+    const Halo halo = halos_.empty() ? Halo{} : halos_[i];
+    if (group.size() == 1) {
+      cuts.push_back(cuts_[i]);
+      halos.push_back(halo);
+      continue;
+    }
+    const auto rounds = halo == Halo{} ? cuts_[i].rounds() : std::nullopt;
+    const auto counts = rounds ? counts_of(*rounds, group) : std::nullopt;
+    if (!counts) {
+      return no_view(fmt::format(
+          "no view: its dimensions do not end where blocks and rounds of dimension {} do", i));
+    }
+    numbers.split(cuts.size(), *counts);
+    for (std::size_t j = 0; j < group.size(); ++j) {
+      cuts.push_back(Cuts::even(group[j] / (*counts)[j], (*counts)[j]));
+      halos.emplace_back();
+    }
+  }
+  auto out = numbered(devices_, std::move(cuts), numbers.digits(), std::move(halos));
+  if (!out) return out;
+  out->numbers_ = std::move(numbers);
+  out->addends_ = addends_;
+  out->compact_in_place();
+  return out;
+}
+
+std::optional<Shape> common_view(const Layout& from, const Layout& to) {
+  if (from.is_listed() || to.is_listed() || from.rank() != to.rank()) return std::nullopt;
+  Shape out;
+  for (std::size_t i = 0; i < from.rank(); ++i) {
+    const Cuts& first = from.cuts()[i];
+    const Cuts& second = to.cuts()[i];
+    std::vector<Size> ends = {1, first.global()};
+    if (first.is_dealt() || second.is_dealt()) {
+      for (const Cuts* cuts : {&first, &second}) {
+        const auto rounds = cuts->rounds();
+        if (!rounds) return std::nullopt;
+        ends.push_back(rounds->block);
+        ends.push_back(rounds->length);
+      }
+    }
+    std::sort(ends.begin(), ends.end(), std::greater<>());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    if (ends.size() == 1) out.push_back(1);
+    for (std::size_t k = 1; k < ends.size(); ++k) {
+      if (ends[k - 1] % ends[k] != 0) return std::nullopt;
+      out.push_back(ends[k - 1] / ends[k]);
+    }
+  }
+  return out;
+}
+
 Layout Layout::placed(const std::optional<DeviceTable>& order, Size devices) const {
   if (!order && devices_ == devices) return *this;
   if (order && order->chain() != nullptr && devices_ == devices && !listed_) {

@@ -115,6 +115,13 @@ class Layout {
   /// Precondition (asserted): compact and even, without addends, of rank 1 at least.
   [[nodiscard]] Layout unstacked(Addition addition) const;
 
+  /// The same elements, in the same order, of an array of that shape: dimensions of this one each written as
+  /// several, slowest first. Those that become several are dealt out in whole rounds, or cut evenly, so
+  /// that every tile is one box of the others.
+  /// \error ill_formed_type  the shape is no such view, or a block or a round does not end where a dimension
+  ///     of it does
+  [[nodiscard]] Result<Layout> viewed(const Shape& shape) const;
+
   /// Which addend each device holds; nothing where all hold the array itself.
   [[nodiscard]] const std::optional<Addends>& addends() const { return addends_; }
   [[nodiscard]] Size addend_count() const { return addends_ ? addends_->count() : 1; }
@@ -224,6 +231,10 @@ class Layout {
   std::vector<Size> at_;
   std::vector<Size> extents_;  // of a listed one that is not even
 };
+
+/// The shape with the fewest dimensions in which both of one array may be viewed, so that whatever they deal
+/// out is cut evenly; nothing where there is none.
+[[nodiscard]] std::optional<Shape> common_view(const Layout& from, const Layout& to);
 
 /// Who makes a list of boxes out of a few words makes none of more numbers: half a gigabyte.
 inline constexpr Size max_listed_numbers = Size{1} << 26;

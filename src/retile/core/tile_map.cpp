@@ -246,6 +246,13 @@ void TileMap::push(std::size_t i, const std::vector<Digit>& digits) {
   digits_[i] = joined(list);
 }
 
+void TileMap::split(std::size_t i, const std::vector<Size>& counts) {
+  RETILE_ASSERT(i < rank() && !counts.empty(), "the dimension becomes some");
+  digits_.insert(digits_.begin() + static_cast<std::ptrdiff_t>(i) + 1, counts.size() - 1, {});
+  for (std::size_t j = counts.size() - 1; j > 0; --j) push(i + j, pop(i, counts[j]));
+  RETILE_ASSERT(count(i) == counts.front(), "all tiles are told apart");
+}
+
 std::vector<Digit> TileMap::unused() const {
   std::vector<Digit> out;
   for (const Atom& atom : atoms_of(digits_, devices_)) {

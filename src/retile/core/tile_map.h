@@ -66,6 +66,9 @@ class TileMap {
   /// moves together, so that the numbers along i are others. Order of addends means nothing, that of
   /// tiles does. Precondition (asserted): they are parts of the digits of dimension i.
   void pull(std::size_t i, const std::vector<Digit>& digits);
+  /// Dimension i becomes several, slowest first, with so many tiles each. Precondition (asserted): their
+  /// product is count(i), and there is at least one.
+  void split(std::size_t i, const std::vector<Size>& counts);
   /// Prepends digits over positions of order() to dimension i: t_i := t_i * n + e, n the product of
   /// their sizes.
   void push(std::size_t i, const std::vector<Digit>& digits);

@@ -215,8 +215,15 @@ std::string ends_text(const Program& program, std::string_view mark) {
   std::string out;
   if (mesh != nullptr) out += fmt::format("{}mesh {}\n", mark, to_text(*mesh));
   if (program.mesh_to) out += fmt::format("{}mesh at the end {}\n", mark, to_text(*mesh_to));
-  return out + fmt::format("{0}from {1}\n{0}to {2}\n", mark, tiling_to_text(program.from, mesh),
-                           tiling_to_text(program.to, mesh_to));
+  const auto add = [&](std::string_view word, const Layout& end, const Layout& of_array,
+                       const Mesh* names) {
+    out += fmt::format("{}{} {}", mark, word, tiling_to_text(end, names));
+    if (program.array) out += fmt::format(", a view of {}", tiling_to_text(of_array, names));
+    out += '\n';
+  };
+  add("from", program.from, program.array_from(), mesh);
+  add("to", program.to, program.array_to(), mesh_to);
+  return out;
 }
 
 }  // namespace retile::emit

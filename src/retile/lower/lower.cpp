@@ -522,6 +522,7 @@ Program lower(const Plan& plan) {
   RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");
   Program program = lowered(plan);
   if (plan.device_at) rename(program, *plan.device_at);
+  if (plan.array) program.array = {plan.array->from, plan.array->to};
   return program;
 }
 

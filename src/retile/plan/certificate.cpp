@@ -303,7 +303,7 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
     return refuse({.code = Code::unsupported,
                    .message = "a certificate is for costs in elements and without a memory limit"});
   }
-  if (plan.exchange || plan.uneven || !plan.legs.empty()) {
+  if (plan.exchange || plan.uneven || plan.array || !plan.legs.empty()) {
     return refuse({.code = Code::unsupported,
                    .message = "there are no certificates yet for tiles that are not all alike"});
   }

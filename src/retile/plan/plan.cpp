@@ -806,9 +806,28 @@ Result<EvenPlans> plan_even_twice(Problem problem, PlanOptions options) {
 
 namespace {
 
+/// The problem in a view of the array in which nothing is dealt out. Nothing where nothing is in any case,
+/// and where there is no view.
+std::optional<Problem> problem_viewed(const Problem& problem) {
+  if (problem.from.in_boxes() && problem.to.in_boxes()) return std::nullopt;
+  const auto shape = common_view(problem.from, problem.to);
+  if (!shape) return std::nullopt;
+  auto from = problem.from.viewed(*shape);
+  auto to = problem.to.viewed(*shape);
+  if (!from || !to) return std::nullopt;
+  return Problem{*std::move(from), *std::move(to), problem.spelling};
+}
+
 /// A plan but for what a bound of 0 says of all steps.
 Result<Plan> plan_of_kind(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
+  if (const auto viewed = problem_viewed(problem)) {
+    auto made = plan_of_kind(*viewed, options);
+    if (made && !made->exchange) {
+      made->array = problem;
+      return made;
+    }
+  }
   if (problem.from.addends() || problem.to.addends()) return plan_adding(problem, options);
   auto renamed = in_digits(problem);
   if (!renamed) return plan_uneven(problem, options);
@@ -836,6 +855,10 @@ Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, b
   if (auto good = check_element(element_bytes); !good) return refuse(good.error());
   const PlanOptions options{
       .element_bytes = element_bytes, .collectives = collectives, .steps = steps};
+  if (const auto viewed = problem_viewed(asked)) {
+    const auto least = smallest_feasible_bytes(*viewed, element_bytes, collectives, steps);
+    if (least) return least;
+  }
   if (asked.from.addends() || asked.to.addends()) {
     return smallest_feasible_adding(asked, options);
   }

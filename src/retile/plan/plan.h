@@ -127,6 +127,9 @@ struct Plan {
   /// The problem asked for, where `problem` is the even one over its tiles filled up (U1): the steps
   /// are the same, and every tile of a step is what lies in the array of the one in `problem`.
   std::optional<Problem> uneven = {};
+  /// The problem asked for, where `problem` is that of a view of the array (common_view): what is dealt out
+  /// is cut evenly there, and tiles have the same bytes.
+  std::optional<Problem> array = {};
   /// Instead of steps.
   std::optional<PlannedExchange> exchange = {};
   /// Instead of steps: plans, each from where the one before it ends, where only collectives may be
@@ -178,6 +181,7 @@ struct Plan {
 /// Where tiles are not all alike the plan is that of the even problem over the tiles filled up, where
 /// both ends are cut alike (U1); else one exchange. So are layouts that are listed, but for those of
 /// Problem::placed, and ordered ones that no renaming of the devices makes compact at both ends.
+/// Where blocks are dealt out and all cuts nest, the plan is that of a view of the array (common_view).
 /// Addends are added up on the way: the plan is the best that a search found, proved or not
 /// (Plan::searched), or one exchange where tiles are not all alike.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one; or an end that

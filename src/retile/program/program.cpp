@@ -60,15 +60,16 @@ bool has_addends(const Program& program) { return addition_of(program).has_value
 bool over_dims(const Step& step) { return info(step.op).has_grid; }
 
 std::optional<std::string_view> Traits::beyond_first_version() const {
-  if (version == 1) return std::nullopt;
   if (addition) return "addends";
   if (!in_boxes) return "tiles of several boxes";
-  return grid ? "steps along several dimensions" : "tiles that are not all alike";
+  if (grid) return "steps along several dimensions";
+  if (!alike) return "tiles that are not all alike";
+  return std::nullopt;
 }
 
 Traits traits_of(const Program& program) {
   Traits out{.addition = addition_of(program)};
-  bool is_first_version = !out.addition;
+  bool is_first_version = !out.addition && !program.array;
   const auto add_layout = [&out](const Layout& layout) {
     out.alike = out.alike && layout.is_even();
     out.in_boxes = out.in_boxes && layout.in_boxes();

@@ -41,6 +41,13 @@ struct Step {
 /// says the shape of its tiles.
 [[nodiscard]] bool is_exchange(const Step& step);
 
+/// The ends of a Program as tiles of the array.
+struct ArrayEnds {
+  Layout from;
+  Layout to;
+  friend bool operator==(const ArrayEnds&, const ArrayEnds&) = default;
+};
+
 /// One Program. Meshes are only for printing. from, to and map claims have the same global shape;
 /// tables hold numbers below `devices`; dimensions are below the rank; an exchange has a tile
 /// claim, and the tile and its boxes have the rank and extents of at least 1: readers and `lower`
@@ -52,6 +59,12 @@ struct Program {
   Layout from;
   Layout to;
   std::vector<Step> steps;
+  /// Where `from` and `to`, and with them all steps, are of a view of the array (Layout::viewed): what is
+  /// viewed. Tiles have the same bytes in both.
+  std::optional<ArrayEnds> array = {};
+
+  [[nodiscard]] const Layout& array_from() const { return array ? array->from : from; }
+  [[nodiscard]] const Layout& array_to() const { return array ? array->to : to; }
   friend bool operator==(const Program&, const Program&) = default;
 };
 
@@ -79,8 +92,8 @@ struct Traits {
   bool in_boxes = true;  ///< what ends and claims say of tiles are boxes
   int version = 1;       ///< the first one of the forms that can say it
 
-  /// What it has that the first version of the forms cannot say, in words: why who takes no other refuses
-  /// it. Nothing where that version says it.
+  /// What of its steps and tiles the first version of the forms cannot say, in words: why who takes no other
+  /// refuses it. Nothing where that version says them; a view of the array is none of them.
   [[nodiscard]] std::optional<std::string_view> beyond_first_version() const;
 };
 /// O(steps), whatever their tables.

@@ -86,6 +86,10 @@ std::uint64_t hash_of(const Program& program) {
   hasher.add(program.devices);
   hasher.add(program.from);
   hasher.add(program.to);
+  if (program.array) {
+    hasher.add(program.array->from);
+    hasher.add(program.array->to);
+  }
   for (const Step& step : program.steps) {
     hasher.add(info(step.op).name);
     write_keys(step.op, hasher);

@@ -89,7 +89,8 @@ Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size eleme
   const Traits traits = traits_of(program);
   // What later versions say goes as the boxes of each device: those who run it know no other way.
   const auto shapes_at = [&traits](const Layout& layout) {
-    return traits.version == 1 ? DeviceShapes(layout.tile()) : DeviceShapes(shapes_of(layout));
+    if (!traits.beyond_first_version()) return DeviceShapes(layout.tile());
+    return DeviceShapes(shapes_of(layout));
   };
   std::vector<DeviceShapes> shapes{shapes_at(program.from)};
   const DeviceShapes wanted = shapes_at(program.to);

@@ -193,7 +193,7 @@ AddendData::AddendData(const Program& program, const ElementType& type)
     : program_(program),
       type_(type),
       addition_(addition_of(program).value()),
-      addends_(program.from.addend_count()),
+      addends_(program.array_from().addend_count()),
       exact_(exact_integers(type)),
       largest_(exact_ / std::min(addends_, exact_)) {}
 
@@ -263,9 +263,9 @@ Element AddendData::total(Size global) const {
 }
 
 void AddendData::generate(Size device, std::span<std::byte> tile) const {
-  const Size number = program_.from.addend(device);
+  const Size number = program_.array_from().addend(device);
   const auto width = static_cast<std::size_t>(type_.bytes);
-  each_element(program_.from, device, [&](Size local, Size global) {
+  each_element(program_.array_from(), device, [&](Size local, Size global) {
     std::memcpy(tile.data() + static_cast<std::size_t>(local) * width,
                 addend(number, global).data(), width);
     return true;
@@ -273,10 +273,10 @@ void AddendData::generate(Size device, std::span<std::byte> tile) const {
 }
 
 std::optional<Size> AddendData::find_in_tile(Size device, std::span<const std::byte> tile) const {
-  const Size number = program_.to.addend(device);
+  const Size number = program_.array_to().addend(device);
   const auto width = static_cast<std::size_t>(type_.bytes);
   std::optional<Size> out;
-  each_element(program_.to, device, [&](Size local, Size global) {
+  each_element(program_.array_to(), device, [&](Size local, Size global) {
     const Element wanted = addition_ == Addition::stack ? addend(number, global) : total(global);
     const std::byte* const there = tile.data() + static_cast<std::size_t>(local) * width;
     if (std::memcmp(there, wanted.data(), width) == 0) return true;
@@ -287,10 +287,11 @@ std::optional<Size> AddendData::find_in_tile(Size device, std::span<const std::b
 }
 
 std::optional<Mismatch> AddendData::find_mismatch(Executor& executor, Buffer& buffer) const {
-  if (program_.to.addends() && addition_ != Addition::stack) {
+  if (program_.array_to().addends() && addition_ != Addition::stack) {
     const add::Adder adder = add::Adder::make(addition_, type_).value();
     return AddendTiles(
-               executor, program_.to, adder, [this](Size global) { return total(global); }, buffer)
+               executor, program_.array_to(), adder, [this](Size global) { return total(global); },
+               buffer)
         .find();
   }
   const auto [first, count] = executor.devices();

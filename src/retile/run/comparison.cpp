@@ -94,7 +94,7 @@ Result<Comparison> Comparison::make(const TileFiles& files, const Program& progr
 /// first that holds it; what none of them holds is handed back.
 Result<std::vector<TilePart>> Comparison::each_copy(const Layout& layout, Size device, Size first,
                                                     Size holders, const Visit& visit) const {
-  const Layout& from = program_->from;
+  const Layout& from = program_->array_from();
   std::vector<TilePart> left = layout.parts(device);
   const Shape strides = strides_of(layout.tile(device));
   for (Size k = 0; k < holders && !left.empty(); ++k) {
@@ -138,7 +138,7 @@ Result<void> Comparison::each_sum(const Visit& visit) const {
   }
   for (Size device = devices_.first; device < end; ++device) {
     // Its own file first, and then another one than its neighbour reads.
-    const auto left = each_copy(program_->to, device, device, program_->devices, visit);
+    const auto left = each_copy(program_->array_to(), device, device, program_->devices, visit);
     if (!left) return tl::unexpected(left.error());
     if (left->empty()) continue;
     return refuse({.code = Code::inapplicable,
@@ -163,7 +163,7 @@ Result<void> Comparison::reach() const {
 }
 
 Result<void> Comparison::compare_replicas(Executor& executor, Buffer& buffer) const {
-  const Layout& from = program_->from;
+  const Layout& from = program_->array_from();
   for (Size device = devices_.first; device < devices_.first + devices_.count; ++device) {
     const Shape tile = from.tile(device);
     const auto compare = [&](const add::SumBox& box, const add::Term& target) -> Result<void> {
@@ -192,7 +192,7 @@ Result<std::optional<Mismatch>> Comparison::find_mismatch(
     told(compared);
     compared += *checked_product(box.shape);
     const auto found = difference(box, target, executor.output(target.device),
-                                  program_->to.tile(target.device), buffer);
+                                  program_->array_to().tile(target.device), buffer);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return {};
     const Mismatch here{.device = target.device, .local_index = **found};

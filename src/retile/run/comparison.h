@@ -48,7 +48,7 @@ class Comparison {
 
  private:
   Comparison(const TileFiles& files, const Program& program, Executor::Devices devices)
-      : files_(&files), program_(&program), devices_(devices), held_(program.from) {}
+      : files_(&files), program_(&program), devices_(devices), held_(program.array_from()) {}
 
   using Visit = std::function<Result<void>(const add::SumBox& box, const add::Term& target)>;
   [[nodiscard]] Result<void> each_sum(const Visit& visit) const;

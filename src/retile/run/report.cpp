@@ -12,7 +12,7 @@ namespace retile::run {
 std::optional<Size> resident_elements(const Program& program) {
   const auto shapes = tile_shapes(program, 1);
   if (!shapes) return std::nullopt;
-  Size most = program.from.tile_size();
+  Size most = program.array_from().tile_size();
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     // tile_shapes() has seen that eight of these fit.
     const Size before = *checked_product((*shapes)[k].largest());

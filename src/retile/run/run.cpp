@@ -48,8 +48,8 @@ class Runner {
         repetitions_(options.repetitions),
         output_(options.output),
         output_tiles_(options.output_tiles),
-        old_(program.from, executor.devices()),
-        new_(program.to, executor.devices()) {
+        old_(program.array_from(), executor.devices()),
+        new_(program.array_to(), executor.devices()) {
     if (processes_.is_first()) progress_ = options.progress;
     if (has_addends(program) && !source.tiles()) addends_.emplace(program, source.type());
     const Executor::Devices devices = executor.devices();
@@ -138,7 +138,7 @@ Result<void> Runner::fill_inputs() {
   if (source_.tiles()) return read_tiles();
   if (source_.is_file()) {
     tell("read", 0, total);
-    mine = source_.each_piece(executor_, program_.from, buffer_,
+    mine = source_.each_piece(executor_, program_.array_from(), buffer_,
                               [&](Size device, Size begin, std::span<const std::byte> piece) {
                                 std::memcpy(executor_.input(device).data() + begin, piece.data(),
                                             piece.size());
@@ -153,7 +153,7 @@ Result<void> Runner::fill_inputs() {
       addends_->generate(device, executor_.input(device));
       continue;
     }
-    mine = executor_.generate(program_.from, device, source_.type().bytes);
+    mine = executor_.generate(program_.array_from(), device, source_.type().bytes);
   }
   tell("generate", total, total);
   return processes_.agree(mine);
@@ -185,7 +185,7 @@ Result<void> Runner::verify() {
   tell("verify", 0, total);
   if (source_.is_file()) {
     mine = source_.each_piece(
-        executor_, program_.to, buffer_,
+        executor_, program_.array_to(), buffer_,
         [&](Size device, Size begin, std::span<const std::byte> expected) {
           const std::byte* const there = executor_.output(device).data() + begin;
           tell("verify", bytes(new_.before(device)) + begin, total);
@@ -205,7 +205,7 @@ Result<void> Runner::verify() {
   } else {
     for (Size device = first_; device < end_ && mine; ++device) {
       tell("verify", bytes(new_.before(device)), total);
-      const auto mismatch = executor_.find_mismatch(program_.to, device, width);
+      const auto mismatch = executor_.find_mismatch(program_.array_to(), device, width);
       if (!mismatch) mine = tl::unexpected(mismatch.error());
       if (mismatch && *mismatch) note_mismatch(device, **mismatch);
     }
@@ -223,7 +223,7 @@ void Runner::measure() {
   const ExecutorFigures figures = executor_.figures();
   const bool buffers = executor_.counts_processes();
   const bool files = source_.is_file() || source_.tiles() || !output_.empty() ||
-                     (addends_ && program_.to.addends());
+                     (addends_ && program_.array_to().addends());
   const Size sums = comparison_ ? comparison_->held_bytes() : 0;
   const auto number = [](Size value) { return static_cast<std::uint64_t>(value); };
   const auto processes = static_cast<std::uint64_t>(processes_.processes());
@@ -250,7 +250,8 @@ void Runner::measure() {
   report_.processes = program_.devices;
   report_.repetitions = repetitions_;
   report_.element_bytes = source_.type().bytes;
-  report_.bound_bytes = bytes(std::max(program_.from.tile_size(), program_.to.tile_size()));
+  report_.bound_bytes =
+      bytes(std::max(program_.array_from().tile_size(), program_.array_to().tile_size()));
   // The executor has taken all steps, so that their tiles fit.
   report_.resident_bytes = resident_elements(program_).value_or(0) * source_.type().bytes;
 }
@@ -259,14 +260,14 @@ Result<Report> Runner::run() {
   const auto fail = [](const Result<void>& failed) { return tl::unexpected(failed.error()); };
   std::optional<Sink> sink;
   if (!output_.empty()) {
-    auto created = Sink::create(processes_, output_, program_.to, source_);
+    auto created = Sink::create(processes_, output_, program_.array_to(), source_);
     if (!created) return tl::unexpected(created.error());
     sink = std::move(*created);
   }
   std::optional<TileSink> tile_sink;
   if (!output_tiles_.empty()) {
-    auto created =
-        TileSink::create(processes_, executor_.devices(), output_tiles_, program_.to, source_);
+    auto created = TileSink::create(processes_, executor_.devices(), output_tiles_,
+                                    program_.array_to(), source_);
     if (!created) return tl::unexpected(created.error());
     tile_sink = std::move(*created);
   }
@@ -287,14 +288,15 @@ Result<Report> Runner::run() {
     if (auto done = tile_sink->write(executor_, told); !done) return fail(done);
   }
   if (!sink) return report_;
-  if (auto done = sink->write(executor_, program_.to, buffer_, told); !done) return fail(done);
+  if (auto done = sink->write(executor_, program_.array_to(), buffer_, told); !done)
+    return fail(done);
   measure();  // writing took buffers, too
   return report_;
 }
 
 Result<Source> open_source_of_tiles(const Processes& processes, const Program& program,
                                     const RunOptions& options) {
-  auto files = TileFiles::open(processes, program.from, options.input_tiles, options.type);
+  auto files = TileFiles::open(processes, program.array_from(), options.input_tiles, options.type);
   if (!files) return tl::unexpected(files.error());
   const char foreign = std::endian::native == std::endian::little ? '>' : '<';
   const auto addition = addition_of(program);
@@ -352,7 +354,7 @@ Result<Source> open_source(const Processes& processes, const Program& program,
   }
   if (!tiles.empty()) return open_source_of_tiles(processes, program, options);
   if (options.input.empty()) return Source(options.type.value_or(ElementType{}));
-  return Source::open(processes, options.input, program.from.global(), options.type);
+  return Source::open(processes, options.input, program.array_from().global(), options.type);
 }
 
 Result<Report> run(Executor& executor, const Program& program, const Source& source,

@@ -183,6 +183,20 @@ TEST_F(Tiles, of_several_pieces_are_streamed) {
   goes_through(rows_to_columns(11003, 3), "<c16");
 }
 
+TEST_F(Tiles, of_a_view_have_the_shapes_of_the_arrays) {
+  const Program program = parsed(
+      "retile.program/2\nmesh x:2\nfrom [4{x}8]\nto [2@{x}8]\nview [2,2,2]\n"
+      "alltoall split=1 concat=0 groups=[1,2]<=[2]\n");
+  write_tiles(program.array_from(), "<i4");
+  const auto report = run(program, both());
+  ASSERT_TRUE(report) << render(report.error());
+  EXPECT_TRUE(report->right);
+  const Bytes all = tile_of(Layout::listed(1, {8}, {8}, {0}).value(), 0, 4);
+  Bytes wanted(all.begin() + 8, all.begin() + 16);
+  wanted.insert(wanted.end(), all.begin() + 24, all.end());
+  EXPECT_EQ(read_file(out(1)), npy_text("<i4", {4}, wanted));
+}
+
 TEST_F(Tiles, and_one_file_may_be_mixed) {
   const Program program = rows_to_columns(3, 5);
   const Layout whole = Layout::listed(1, {6, 10}, {6, 10}, {0, 0}).value();

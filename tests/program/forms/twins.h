@@ -76,6 +76,8 @@ inline const std::vector<Twin>& all() {
       // The file
       {"the header is the first line", "# comment\n\nretile.program/1\ndevices 1\nfrom []\nto []\n",
        "# comment\n\n«devices» 1\nretile.program/1\nfrom []\nto []\n", Code::syntax},
+      {"version 1 has no view", header("mesh x:2\nfrom [2{x}4]\nto [4]"),
+       header("mesh x:2\nfrom [2{x}4]\nto [4]\nview «[4]»"), Code::bad_program},
       {"there is a header", header("devices 1\nfrom []\nto []"), "«»# only a comment\n",
        Code::syntax},
       {"the header says a version that is known", header("devices 1\nfrom []\nto []"),

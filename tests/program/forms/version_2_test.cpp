@@ -8,6 +8,7 @@
 #include "program/forms/twins.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
+#include "retile/program/program_hash.h"
 
 namespace version_2_test {
 namespace {
@@ -76,6 +77,30 @@ std::vector<Twin> all() {
        two("mesh p:4 order=[3,2,1,0]\nmesh a:2,b:2\nfrom [3{a,b}10]\nto [10]"),
        two("mesh p:4 order=[3,2,1,«1»]\nmesh a:2,b:2\nfrom [3{a,b}10]\nto [10]"),
        Code::bad_program},
+      {"a view has the elements of the array",
+       two("mesh p:2\nfrom [4{p}8]\nto [2@{p}8]\nview [2,2,2]"),
+       two("mesh p:2\nfrom [4{p}8]\nto [2@{p}8]\nview «[2,2,3]»"), Code::ill_formed_type},
+      {"blocks end where dimensions of a view do",
+       two("mesh p:2\nview [2,2,2]\nfrom [4{p}8]\nto [2@{p}8]"),
+       two("mesh p:2\nview «[4,2]»\nfrom [4{p}8]\nto [2@{p}8]"), Code::ill_formed_type},
+      {"rounds end there, too", two("mesh p:2\nfrom [8]\nto [1@{p}8]\nview [4,2]"),
+       two("mesh p:2\nfrom [8]\nto [1@{p}8]\nview «[2,4]»"), Code::ill_formed_type},
+      {"rounds of a view are whole", two("mesh p:2\nfrom [12]\nto [3@{p}12]\nview [2,2,3]"),
+       two("mesh p:2\nfrom [12]\nto [4@{p}12]\nview «[3,4]»"), Code::ill_formed_type},
+      {"what a view does not split may be cut as it likes",
+       two("mesh p:2\nfrom [2{p}3, 4]\nto [3, 1@{p}4]\nview [3,2,2]"),
+       two("mesh p:2\nfrom [2{p}3, 4]\nto [3, 1@{p}4]\nview «[3,1,2,2,1]»"), Code::ill_formed_type},
+      {"lists of tiles have no view", two("devices 2\nfrom [8]\nto [8]\nview [8]"),
+       two("devices 2\nfrom tile=[4] global=[8] at=[[0],[4]]\nto [8]\nview «[8]»"),
+       Code::ill_formed_type},
+      {"a view is said once", two("mesh p:2\nfrom [8]\nto [1@{p}8]\nview [4,2]"),
+       two("mesh p:2\nfrom [8]\nview [4,2]\nto [1@{p}8]\nview «[4,2]»"), Code::bad_program},
+      {"claims are of the view",
+       two("mesh p:2\nfrom [8]\nto [1@{p}8]\nview [4,2]\ndynslice dim=1 groups=[[0,1]] map=[4, "
+           "1{p}2]"),
+       two("mesh p:2\nfrom [8]\nto [1@{p}8]\nview [4,2]\ndynslice dim=1 groups=[[0,1]] "
+           "map=«[8]»"),
+       Code::rank_mismatch},
       {"shapes have a row per device",
        two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=[[3],[7]]\nto [10]"),
        two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=«[[3]]»\nto [10]"),
@@ -222,6 +247,25 @@ TEST(Version2, an_order_of_all_devices_keeps_even_tiles_even) {
   // Position 2x + .. is device [0,2,4,1,3,5][p].
   EXPECT_EQ(program.from.base_offset(1), (retile::Shape{2, 0}));
   EXPECT_EQ(program.from.base_offset(2), (retile::Shape{0, 1}));
+}
+
+TEST(Version2, steps_see_the_view_and_the_forms_say_the_array) {
+  const Program program =
+      twins::only(parse_programs(two("mesh p:2\nview [2,2,2]\nfrom [4{p}8]\nto [2@{p}8]\n"
+                                     "alltoall split=1 concat=0 groups=[[0,1]] map=[2, 1{p}2, 2]")),
+                  "");
+  EXPECT_EQ(program.from.global(), (retile::Shape{2, 2, 2}));
+  EXPECT_EQ(program.array_from().global(), retile::Shape{8});
+  EXPECT_EQ(program.array_to().stretches(1).front().size(), 2U);
+  const std::string printed = to_text(program);
+  EXPECT_EQ(printed, two("mesh p:2\nfrom [4{p}8]\nto [2@{p}8]\nview [2,2,2]\n"
+                         "alltoall split=1 concat=0 groups=[[0,1]] map=[2, 1{p}2, 2]"));
+  EXPECT_EQ(twins::only(parse_programs(printed), printed), program);
+  EXPECT_EQ(retile::parse_program_json(to_json(program)), program);
+  // Who sends other tiles of one view does something else.
+  Program other = program;
+  other.array->from = other.array->to;
+  EXPECT_NE(hash_of(other), hash_of(program));
 }
 
 TEST(Version2, orders_are_read_alone) {

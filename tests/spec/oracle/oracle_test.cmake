@@ -92,8 +92,8 @@ if(NOT result STREQUAL "0")
 endif()
 
 # What `check` executes can be audited: the dispatch in oracle/main.cpp, oracle/check.h and the headers that this includes have less
-# than 900 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), the headers that
-# version 2 of Programs is about less than 640 more, those that addends are about less than 300, those that modules are about less than
+# than 920 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), the headers that
+# version 2 of Programs is about less than 700 more, those that addends are about less than 300, those that modules are about less than
 # 900, and no header has more than 300 lines.
 # The other verbs are not on that path. Files are named by their paths below spec/.
 function(count_lines out file)
@@ -140,7 +140,7 @@ function(count_files out)
 endfunction()
 
 closure(seen oracle/check.h)
-set(version_2 layout/cuts.h layout/boxes.h layout/tiles.h layout/grids.h program/layout_text.h program/layout_state.h
+set(version_2 layout/cuts.h layout/boxes.h layout/views.h layout/tiles.h layout/grids.h program/layout_text.h program/layout_state.h
     program/check_layouts.h)
 set(addends layout/addends.h program/addends_text.h program/formal_sums.h program/check_addends.h)
 set(others ${seen})
@@ -155,13 +155,13 @@ set(modules
 list(REMOVE_ITEM others ${version_2} ${addends} ${modules})
 count_files(code oracle/main.cpp ${others})
 message("${code} lines of code in: oracle/main.cpp;${others}")
-if(code LESS 300 OR NOT code LESS 900)
-  complain("check has ${code} lines, expected less than 900")
+if(code LESS 300 OR NOT code LESS 920)
+  complain("check has ${code} lines, expected less than 920")
 endif()
 count_files(code ${version_2})
 message("${code} lines of code more in: ${version_2}")
-if(code LESS 200 OR NOT code LESS 640)
-  complain("version 2 has ${code} lines, expected less than 640")
+if(code LESS 200 OR NOT code LESS 700)
+  complain("version 2 has ${code} lines, expected less than 700")
 endif()
 count_files(code ${addends})
 message("${code} lines of code more in: ${addends}")

@@ -75,6 +75,27 @@ void Builder::to(TilingDraft tiling) {
   to_ = std::move(tiling);
 }
 
+void Builder::view(Token<std::vector<Size>> shape) {
+  if (version_ == 1) {
+    fail(shape.place,
+         {.code = Code::bad_program, .message = "retile.program/1 has no view of the array"});
+  }
+  if (view_) fail_doubled_line(shape.place, "view");
+  view_ = std::move(shape);
+}
+
+/// From here on the Program is one of the view.
+void Builder::take_view() {
+  const auto viewed = [this](const Layout& end) {
+    auto out = end.viewed(view_->value);
+    if (!out) fail_with(view_->place, std::move(out.error()));
+    return *std::move(out);
+  };
+  program_.array = {std::move(program_.from), std::move(program_.to)};
+  program_.from = viewed(program_.array->from);
+  program_.to = viewed(program_.array->to);
+}
+
 /// A tiling line must be there, and agree about the number of devices.
 void Builder::check_tiling_line(const std::optional<TilingDraft>& tiling, std::string_view word) {
   if (!tiling) {
@@ -128,6 +149,7 @@ void Builder::finish_header() {
   check_global(program_.to, *to_, "to");
   if (program_.from.addends()) addition_ = program_.from.addends()->addition;
   check_addition(program_.to, *to_, "to");
+  if (view_) take_view();
   if (program_.to.addends()) addition_ = program_.to.addends()->addition;
   // Whatever mesh is in force at the end names the axes of the claims.
   if (axes_ && axes_->mesh() != program_.mesh) program_.mesh_to = axes_->mesh();

@@ -31,6 +31,7 @@ class Builder {
   void devices(const Token<Size>& count);
   void from(TilingDraft tiling);
   void to(TilingDraft tiling);
+  void view(Token<std::vector<Size>> shape);
   /// The axes that the next tiling may name, or null.
   [[nodiscard]] const AxisTable* axes() const { return axes_ ? &*axes_ : nullptr; }
   /// Whether header lines may still come.
@@ -50,6 +51,7 @@ class Builder {
     std::optional<Token<TableDraft>> order;
   };
 
+  void take_view();
   void set_devices(Size count, const Place& place, std::string_view what);
   void check_positions(const Token<Size>& count);
   /// What the tilings under so many mesh lines say tiles of.
@@ -97,6 +99,7 @@ class Builder {
   std::string devices_from_;  ///< what said the number of devices first
   std::optional<TilingDraft> from_;
   std::optional<TilingDraft> to_;
+  std::optional<Token<std::vector<Size>>> view_;
 };
 
 }  // namespace retile::forms

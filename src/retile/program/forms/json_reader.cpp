@@ -84,6 +84,7 @@ class JsonReader {
       builder.mesh(axes(*mesh_to), place(*mesh_to), order(root, "order_to", version));
     }
     builder.to(tiling(get(root, "to"), builder.axes()));
+    if (const JsonValue* view = find(root, "view")) builder.view(ints(*view));
     builder.finish_header();
     const JsonValue& steps = get(root, "steps");
     if (steps.kind != JsonValue::Kind::array || (steps.items.empty() && !steps.is_rows()) ||

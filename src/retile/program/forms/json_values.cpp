@@ -47,7 +47,7 @@ class CountingIterator {
 
 const std::vector<std::string>& program_keys() {
   static const std::vector<std::string> keys = {"schema",   "devices", "mesh", "order", "mesh_to",
-                                                "order_to", "from",    "to",   "steps"};
+                                                "order_to", "from",    "to",   "view",  "steps"};
   return keys;
 }
 

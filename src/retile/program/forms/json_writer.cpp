@@ -134,9 +134,10 @@ std::string to_json(const Program& program) {
   out["devices"] = program.devices;
   out["mesh"] = mesh ? mesh_json(*mesh) : Json();
   if (mesh_to) out["mesh_to"] = mesh_json(*mesh_to);
-  out["from"] = tiling_to_text(program.from, names);
+  out["from"] = tiling_to_text(program.array_from(), names);
   if (mesh_to) names = &*mesh_to;
-  out["to"] = tiling_to_text(program.to, names);
+  out["to"] = tiling_to_text(program.array_to(), names);
+  if (program.array) out["view"] = program.from.global();
   Json& steps = out["steps"] = Json::array();
   for (const Step& step : program.steps) steps.push_back(step_json(step, program, names));
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -68,7 +68,7 @@ class TextReader {
                         .notes = {"every Program begins with it"}});
     }
     if (word.value == "mesh" || word.value == "devices" || word.value == "from" ||
-        word.value == "to") {
+        word.value == "to" || word.value == "view") {
       header_line(word, scanner);
     } else {
       builder_->step(step(word, scanner));
@@ -108,6 +108,8 @@ class TextReader {
       builder_->mesh(axes, place, ordered ? read_order(scanner) : std::nullopt);
     } else if (word.value == "devices") {
       builder_->devices(scanner.number());
+    } else if (word.value == "view") {
+      builder_->view(read_ints(scanner));
     } else if (word.value == "from") {
       builder_->from(read_tiling(scanner, builder_->axes(), true));
     } else {

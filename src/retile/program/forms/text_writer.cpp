@@ -225,14 +225,19 @@ std::string to_text(const Program& program) {
     out += fmt::format("devices {}\n", program.devices);
   }
   out += "from ";
-  append_tiling(out, program.from, mesh);
+  append_tiling(out, program.array_from(), mesh);
   if (program.mesh_to) {
     mesh = &*program.mesh_to;
     out += "\nmesh " + to_text(*mesh);
   }
   out += "\nto ";
-  append_tiling(out, program.to, mesh);
+  append_tiling(out, program.array_to(), mesh);
   out += '\n';
+  if (program.array) {
+    out += "view ";
+    append_list(out, program.from.global());
+    out += '\n';
+  }
   Context context{.mesh = mesh, .rank = program.to.rank(), .devices = program.devices};
   for (const Step& step : program.steps) {
     context.exchange = is_exchange(step);

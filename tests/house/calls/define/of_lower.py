@@ -37,6 +37,12 @@ def calls():
     out.append(call("boxes/json", *several, "--json"))
     for form in ("sdy", "stablehlo", "hlo", "mlir22", "jax", "mpi-c"):
         out.append(call(f"boxes/{form}", *several, "--as", form))
+    view = ["--mesh", "x:4", "[8{x}32, 3]", "[2@{x}32, 3]"]
+    out.append(call("view/text", *view))
+    out.append(call("view/json", *view, "--json"))
+    out.append(call("view/order", *view, "--order", "[4]<=[2,2]T(1,0)"))
+    for form in ("sdy", "stablehlo", "hlo", "mlir22", "jax", "mpi-c"):
+        out.append(call(f"view/{form}", *view, "--as", form))
     out.append(call("names/quoted", "--mesh", '"a b":2,"4th":3', '[1{"a b"}2, 3]', '[2, 1{"4th"}3]'))
     out.append(call("names/quoted-json", "--mesh", '"a b":2,"4th":3', '[1{"a b"}2, 3]', '[2, 1{"4th"}3]', "--json"))
     out.append(call("names/backslash-json", "--mesh", '"a\\b":2,"\t":3', '[1{"a\\b"}2, 3]', '[2, 1{"\t"}3]', "--json"))

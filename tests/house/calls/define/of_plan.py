@@ -151,6 +151,27 @@ def of_certificates():
     ]
 
 
+def of_views():
+    """Blocks that are dealt out where all cuts nest."""
+    ends = ["--mesh", "x:4", "[8{x}32, 3]", "[2@{x}32, 3]"]
+    return [
+        call("view/text", *ends),
+        call("view/json", *ends, "--json"),
+        call("view/explain", *ends, "--explain"),
+        call("view/bytes", *ends, "--cost", "bytes"),
+        call("view/limit", *ends, "--memory-limit", "100"),
+        call("view/certificate", *ends, "--certificate", "-"),
+        call("view/picture", *ends, "--svg", "tiles.svg"),
+        call("view/sum", "--mesh", "x:4", "sum{x}[16]", "[2@{x:(1)2}16]"),
+        call("view/order", *ends, "--order", "[4]<=[2,2]T(1,0)"),
+        call("view/order-listed", *ends, "--order", "[0,3,1,2]"),
+        call("view/parts-of-axes", "--mesh", "x:4", "[2@{x}32]", "[1@{x}32]"),
+        call("view/sections", "--mesh", "x:4", "[4{x}8+8]", "[16]"),
+        call("view/uneven-beside", "--mesh", "x:2,y:2", "[4{x}8, 3{y}5]", "[1@{x}8, 5]"),
+        call("view/exchange-beside", "--mesh", "x:2,y:2", "[4{x}8, 3{y}5]", "[1@{x}8, (0,1,5){y}5]"),
+    ]
+
+
 def of_several_boxes():
     """Blocks that are dealt out in turn, and sections."""
     ends = ["--mesh", "x:3", "[3@{x}50, 7]", "[17{x}23+27, 7]"]
@@ -164,6 +185,7 @@ def of_several_boxes():
         call("boxes/picture", *ends, "--svg", "tiles.svg"),
         call("boxes/the-same", "--mesh", "x:3", "[3@{x}50, 7]", "[3@{x}50, 7]"),
         call("boxes/sum", "--mesh", "x:2,y:2", "sum{y}[3@{x}50]", "[5@{x}50]"),
+        *of_views(),
         call("boxes/one-round", "--mesh", "x:3", "[17@{x}50, 7]", "[50, 7]"),
         call("boxes/order", *ends, "--order", "[3]<=[3]"),
         call("boxes/order-listed", *ends, "--order", "[2,0,1]"),
