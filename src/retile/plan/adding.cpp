@@ -20,6 +20,7 @@
 #include "retile/core/assert.h"
 #include "retile/core/digits.h"
 #include "retile/core/primes.h"
+#include "retile/core/tile_stretches.h"
 #include "retile/plan/adding_kinds.h"
 #include "retile/plan/adding_letters.h"
 #include "retile/plan/cost_model.h"
@@ -150,30 +151,18 @@ Size addends_added(const Problem& problem) {
   return problem.from.addend_count() / problem.to.addend_count();
 }
 
-/// Whether a box lies in another.
-bool lies_in(const Box& inner, const Box& outer) {
-  for (std::size_t i = 0; i < inner.at.size(); ++i) {
-    if (inner.extent[i] == 0) return true;
-    if (inner.at[i] < outer.at[i] ||
-        inner.at[i] + inner.extent[i] > outer.at[i] + outer.extent[i]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /// Whether every device holds its new tile already, of an addend that its replicas hold, too, and
-/// other addends of the tile are others.
+/// other addends of the tile are others. False where devices are too many to look at each.
 bool addends_stay(const Problem& problem) {
-  if (addends_added(problem) != 1) return false;
+  if (addends_added(problem) != 1 || most_lacking(problem, most_looked_at) != Size{0}) return false;
   const bool stays = problem.from.addends()->addition == Addition::stack;
+  const TileStretches to(problem.to);
   std::map<std::pair<Shape, Size>, Size> before;  // by new tile and its addend
   std::map<std::pair<Shape, Size>, Size> after;   // the other way round
   for (Size d = 0; d < problem.from.devices(); ++d) {
-    const Box box = problem.to.box(d);
-    if (!lies_in(box, problem.from.box(d))) return false;
-    Shape tile = box.at;
-    tile.insert(tile.end(), box.extent.begin(), box.extent.end());
+    // Two tiles of one layout that begin alike and are of one extent are the same.
+    Shape tile = to.first(d);
+    for (std::size_t i = 0; i < problem.to.rank(); ++i) tile.push_back(to.extent(d, i));
     const Size old_addend = problem.from.addend(d);
     const Size new_addend = problem.to.addend(d);
     if (stays && old_addend != new_addend) return false;

@@ -649,6 +649,14 @@ Result<Plan> joined(const Problem& problem, const Legs& legs, const PlanOptions&
   return out;
 }
 
+/// Whether both ends are one layout. Other forms of it are seen only where devices are not too many to look at
+/// each.
+bool has_equal_ends(const Problem& problem) {
+  if (problem.from == problem.to) return true;
+  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(problem.from.rank()));
+  return places && *places <= most_looked_at && problem.from.equivalent(problem.to);
+}
+
 /// The ends are equal.
 Result<Plan> nothing_to_do(const Problem& problem, const PlanOptions& options) {
   Plan out = begun(problem, options);
@@ -714,9 +722,7 @@ Result<Size> smallest_feasible_round(const Problem& problem, const PlanOptions& 
 bool is_even(const Problem& problem) { return problem.from.is_even() && problem.to.is_even(); }
 
 Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
-  if (options.collectives && problem.from.equivalent(problem.to)) {
-    return nothing_to_do(problem, options);
-  }
+  if (has_equal_ends(problem)) return nothing_to_do(problem, options);
   Result<std::vector<Even>> evens = alignments(problem);
   if (!evens) {
     return options.collectives ? plan_round(problem, options)
@@ -737,7 +743,7 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
 Result<Size> smallest_feasible_uneven(const Problem& problem, const PlanOptions& options) {
   const bool collectives = options.collectives;
   const Size element_bytes = options.element_bytes;
-  if (collectives && problem.from.equivalent(problem.to)) {
+  if (has_equal_ends(problem)) {
     const auto held = checked_mul(problem.from.tile_size(), element_bytes);
     return held ? Result<Size>(*held) : limit_overflows();
   }

@@ -131,6 +131,32 @@ TEST(Dealt, a_fused_projection_of_unequal_groups) {
   moves_what_is_lacking(other.program);
 }
 
+TEST(Dealt, equal_ends_need_no_exchange) {
+  for (const auto& [from, to] : {std::pair<const char*, const char*>{"[2@{a}10]", "[2@{a}10]"},
+                                 {"[2@{a}8]", "[2@{a}4+4]"},
+                                 {"[3{b}5+2, 2]", "[3{b}5+2, 2]"},
+                                 {"[3{b}7<1,0>]", "[3{b}7<1,0>]"}}) {
+    const Solved it = solve("a:2,b:3", from, to);
+    EXPECT_FALSE(it.plan.exchange.has_value()) << from;
+    EXPECT_TRUE(it.program.steps.empty()) << from;
+    EXPECT_EQ(it.plan.cost, 0);
+    EXPECT_TRUE(it.plan.optimal);
+    EXPECT_EQ(it.plan.resident, it.plan.bound) << "there is no second tile";
+  }
+  EXPECT_TRUE(solve("a:2,b:3", "[2@{a}8]", "[1@{a}8]").plan.exchange.has_value());
+}
+
+TEST(Dealt, addends_of_several_boxes_stay_where_they_are_held) {
+  const auto costs = [](const char* from, const char* to) {
+    return solve("a:2,b:3", from, to).plan.cost;
+  };
+  EXPECT_EQ(costs("sum{b}[2@{a}8, 3]", "sum{b}[2@{a}4+4, 3]"), 0);
+  EXPECT_EQ(costs("sum{b}[8, 3]", "sum{b}[1@{a}8, 3]"), 0);
+  EXPECT_GT(costs("sum{b}[2@{a}8, 3]", "sum{b}[1@{a}8, 3]"), 0);
+  EXPECT_GT(costs("sum{b}[2@{a}8, 3]", "sum{b}[8, 3]"), 0);
+  EXPECT_GT(costs("sum{b}[4{a}4+4]", "sum{b}[4{a}8]"), 0);
+}
+
 TEST(Dealt, what_cannot_be_said_is_refused) {
   const auto refusal = [](const std::string& type) {
     const auto problem = parse_problem("x:4", type, "[12]");
