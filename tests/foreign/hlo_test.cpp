@@ -148,6 +148,18 @@ TEST(HloEnds, the_shape_of_many_dimensions_is_found) {
   EXPECT_EQ(ends->from.global(), Shape({8, 4, 6}));
 }
 
+TEST(HloEnds, devices_hold_one_box_each) {
+  const auto at_start = [](const std::string& type, const std::string& end) {
+    return shape("", "", {.shape = Shape{8, 8}, .from = type, .to = end});
+  };
+  const std::string end = "NamedSharding(mesh=Mesh('p': 4), spec=P())";
+  EXPECT_EQ(at_start("[2{p}8, 8]", end), "the result is a tile 8,2, but a tile of the end is 8,8");
+  // The mesh is that of the other end.
+  EXPECT_EQ(at_start("[1@{p}8, 8]", end), "what a module's devices hold is one box each");
+  EXPECT_EQ(at_start("[2{p}4+4, 8]", end), "what a module's devices hold is one box each");
+  EXPECT_EQ(at_start("[2{q}8, 8]", end), "the mesh is missing");
+}
+
 TEST(HloEnds, options_go_before_the_file) {
   const std::string rows = ", sharding={devices=[4,1]<=[4]}";
   EXPECT_EQ(shape("", rows), "the file does not say the start of this function");

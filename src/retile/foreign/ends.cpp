@@ -205,7 +205,10 @@ class Finder {
         .text = written->text, .source = "", .place = written->place, .layout = written->layout};
   }
   [[nodiscard]] ShardingContext context(std::optional<Shape> shape) const {
-    return {.mesh = options_.mesh, .shape = std::move(shape), .devices = function_.devices};
+    return {.mesh = options_.mesh,
+            .shape = std::move(shape),
+            .devices = function_.devices,
+            .in_boxes = true};
   }
   /// The layout of an end that has one, or can have it where the shape is this one.
   [[nodiscard]] Layout layout(End& end, const std::optional<Shape>& global) const {
@@ -238,19 +241,13 @@ class Finder {
   [[nodiscard]] Result<Sharding> read_alone(const End& end,
                                             const std::optional<Shape>& global) const {
     const std::string& source = end.source.empty() ? input_.source : end.source;
-    Result<Sharding> out = parse_sharding(end.text, context(global), source);
-    if (out && !out->layout.in_boxes()) {
-      return refuse({.code = Code::unsupported,
-                     .message = "what a module's devices hold is one box each",
-                     .source = source,
-                     .input = end.text,
-                     .where = {0, end.text.size()}});
-    }
+    const Result<Sharding> out = parse_sharding(end.text, context(global), source);
     if (out || !brought_) return out;
     ShardingContext over_brought = context(global);
     over_brought.mesh = brought_;
     Result<Sharding> again = parse_sharding(end.text, over_brought, source);
-    return again ? again : out;
+    const bool says_more = again || again.error().code == Code::unsupported;
+    return says_more ? again : out;
   }
   /// The mesh that an option brings with its end, for one that brings none, as between the two ends
   /// of a problem.

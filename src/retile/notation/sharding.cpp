@@ -516,7 +516,15 @@ Result<Sharding> parse_sharding(std::string_view text, const ShardingContext& co
                                 std::string_view source) {
   if (!is_foreign_sharding(text)) {
     const text::Input input{.text = text, .source = std::string(source)};
-    return text::result_of([&] { return notation::paper_sharding(input, context); });
+    return text::result_of([&] {
+      Sharding out = notation::paper_sharding(input, context);
+      if (context.in_boxes && !out.layout.in_boxes()) {
+        text::fail(
+            {.input = &input, .span = {0, text.size()}},
+            {.code = Code::unsupported, .message = "what a module's devices hold is one box each"});
+      }
+      return out;
+    });
   }
   const std::string line = notation::on_one_line(text);
   const text::Input input{.text = line, .source = std::string(source)};

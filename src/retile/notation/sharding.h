@@ -39,6 +39,8 @@ struct ShardingContext {
   /// How many devices there are, where neither the text nor a mesh says it; where they name fewer,
   /// the others hold nothing.
   std::optional<Size> devices = {};
+  /// Whether every tile must be one box, as those of modules are.
+  bool in_boxes = false;
 };
 
 /// A text that was read.
@@ -56,7 +58,7 @@ struct Sharding {
 /// Reads a sharding of any notation. A global shape may stand behind it, `: tensor<16x8xf32>`, or
 /// before it, `f32[16,8] {..}`.
 /// \error syntax, and as parse_layout; unsupported (what no Layout says: manual, a tuple, an open
-///     dimension of JAX), bad_argument (no mesh, no shape, or two that differ)
+///     dimension of JAX; tiles of several boxes, where they must be one each), bad_argument (no mesh, no shape, or two that differ)
 [[nodiscard]] Result<Sharding> parse_sharding(std::string_view text, const ShardingContext& context,
                                               std::string_view source = "");
 

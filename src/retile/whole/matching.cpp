@@ -162,6 +162,7 @@ class Matcher {
       context.mesh = end.mesh;
       context.shape = global.extents;
       context.devices = devices;
+      context.in_boxes = true;
       auto sharding = parse_sharding(*end.sharding, context, before_name_);
       if (!sharding) return refuse(sharding.error());
       if (sharding->layout.devices() != devices) {
