@@ -38,6 +38,8 @@ TEST(Judge, what_goes_wrong_is_named) {
   EXPECT_EQ(said("dot", "as sum{d}[4, 4]", "as [4, 4]"), "replicas y");
   EXPECT_EQ(said("stencil", "scale -2 a", "scale -3 a"), "denotes return");
   EXPECT_EQ(said("convolution", "at=[[0],[2],[3],[5]]", "at=[[0],[2],[3],[4]]"), "denotes return");
+  EXPECT_EQ(said("dealt", "as sum{y}[2@{x}7, 4]", "as sum{y}[4{x}7, 4]"), "denotes return");
+  EXPECT_EQ(said("dealt", "as sum{y}[2@{x}7, 4]", "as [2@{x}7, 4]"), "replicas p");
   EXPECT_EQ(said("partial", "{ scale -3 a }", "{ relu a }"), "denotes return");
   EXPECT_EQ(said("partial", "{ scale -3 a }", "{ mul a a }"), "denotes return");
   EXPECT_EQ(said("maxima", "max{x}", "min{x}"), "denotes return");

@@ -186,10 +186,23 @@ TEST(Run, what_differs_is_shown) {
            report->difference->expected != report->difference->found;
   };
   EXPECT_TRUE(differs("stencil", "scale -2 a", "scale -3 a"));
+  EXPECT_TRUE(differs("dealt", "as sum{y}[2@{x}7, 4]", "as sum{y}[4{x}7, 4]"));
   EXPECT_TRUE(
       differs("dot", "denotes einsum \"ik,kj->ij\" x w", "denotes neg (einsum \"ik,kj->ij\" x w)"));
   EXPECT_TRUE(differs("turned", "sub t q", "add t t"));
   EXPECT_TRUE(differs("convolution", "[[0],[2],[3],[5]]", "[[0],[2],[3],[4]]"));
+}
+
+TEST(Run, an_element_of_the_second_box_is_named) {
+  // Device 0 holds 0, 2 and 4, and says that they are 0, 2 and 3.
+  const auto report = simulated(
+      "retile.spmd/1\nmesh x:2\nfn main(a : [1@{x}6]) -> [3{x}2+4]\n"
+      "y = spmd a { a } as [3{x}2+4]\nreturn y\ndenotes a\n",
+      {});
+  ASSERT_TRUE(report && report->difference);
+  EXPECT_EQ(report->difference->device, 0);
+  EXPECT_EQ(report->difference->element, Shape{3});
+  EXPECT_EQ(report->compared, 6);
 }
 
 TEST(Run, nothing_is_rounded) {

@@ -70,6 +70,16 @@ s = redistribute r as [7, 6]
 return s
 denotes einsum "ik,kj->ij" a b
 )"},
+      {"dealt", R"(retile.spmd/1
+mesh x:2,y:2
+fn main(a : [2@{x}7, 3{y}3+2], w : [3{y}3+2, 4]) -> [2{y,x}7, 4]
+p = spmd a w { einsum "ik,kj->ij" } as sum{y}[2@{x}7, 4]
+q = redistribute p as [4{x}4+3, 4]
+r = spmd q { scale -2 q } as [4{x}4+3, 4]
+s = redistribute r as [2{y,x}7, 4]
+return s
+denotes scale -2 (einsum "ik,kj->ij" a w)
+)"},
       {"partial", R"(retile.spmd/1
 mesh x:2,y:2
 fn main(x : sum{x,y}[3]) -> [3]

@@ -29,22 +29,6 @@ using Tiles = std::vector<Tensor<typename A::Value>>;
 template <typename A>
 using Family = std::vector<std::vector<typename A::Value>>;
 
-/// Calls f(global position, local position) for every element of a device's box.
-template <typename F>
-void for_each_element(const Layout& layout, const Shape& shape, Size device, const F& f) {
-  const auto count = checked_product(shape);
-  if (!count || *count == 0) return;
-  const std::vector<Size> strides = strides_of(layout.global());
-  const Shape at = layout.base_offset(device);
-  Size first = 0;
-  for (std::size_t d = 0; d < at.size(); ++d) first += at[d] * strides[d];
-  Walk walk(shape, {strides});
-  for (Size local = 0; local < *count; ++local) {
-    f(static_cast<std::size_t>(first + walk.offset(0)), static_cast<std::size_t>(local));
-    (void)walk.next();
-  }
-}
-
 /// Carries a module out once on numbers that are drawn.
 template <typename A>
 class Round {

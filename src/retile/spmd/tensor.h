@@ -15,6 +15,7 @@
 #include "expression.h"
 #include "products.h"
 #include "retile/core/deadline.h"
+#include "retile/core/layout.h"
 #include "retile/core/walk.h"
 
 namespace retile::spmd {
@@ -66,6 +67,22 @@ class Walk {
   Shape at_;
   std::vector<Size> offsets_;
 };
+
+/// Calls f(global position, local position) for every element of a device's tile, whose extents are `shape`.
+template <typename F>
+void for_each_element(const Layout& layout, const Shape& shape, Size device, const F& f) {
+  const std::vector<Size> global = strides_of(layout.global());
+  const std::vector<Size> local = strides_of(shape);
+  for (const TilePart& part : layout.parts(device)) {
+    const Size first = offset_of(part.box.at, global);
+    const Size place = offset_of(part.place, local);
+    Walk walk(part.box.extent, {global, local});
+    do {
+      f(static_cast<std::size_t>(first + walk.offset(0)),
+        static_cast<std::size_t>(place + walk.offset(1)));
+    } while (walk.next());
+  }
+}
 
 /// An arithmetic that works out the maximum of several at once.
 template <typename A>

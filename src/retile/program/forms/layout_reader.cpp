@@ -81,11 +81,6 @@ LocalLayout LayoutReader::read(text::Scanner& scanner) const {
   std::vector<Size> listed = empty_boxes_to_zeros(draft, devices_);
   Ground ground{.devices = devices_, .version = 2, .positions = devices_};
   const Layout positions = build_tiling(draft, ground);
-  if (!positions.in_boxes()) {
-    text::fail(draft.place, {.code = Code::unsupported,
-                             .message = "what a module's devices hold is one box each",
-                             .notes = {"Programs deal blocks out, and cut in sections"}});
-  }
   ground.order = order_;
   LocalLayout out{build_tiling(draft, ground), {}};
   if (!listed.empty()) {

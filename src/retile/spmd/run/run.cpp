@@ -329,15 +329,10 @@ class Running {
     store(x, std::move(out));
   }
   void fill(std::size_t x, const Layout& layout, Size d, Tensor<T>& tile) const {
-    const std::vector<Size> strides = strides_of(layout.global());
-    const Shape at = layout.base_offset(d);
-    Size first = 0;
-    for (std::size_t k = 0; k < at.size(); ++k) first += at[k] * strides[k];
-    Walk walk(tile.shape, {strides});
-    for (T& element : tile.elements) {
-      element = static_cast<T>(generator_.value(x, layout.addend(d), first + walk.offset(0)));
-      (void)walk.next();
-    }
+    for_each_element(layout, tile.shape, d, [&](std::size_t global, std::size_t local) {
+      tile.elements[local] =
+          static_cast<T>(generator_.value(x, layout.addend(d), static_cast<Size>(global)));
+    });
   }
 
   Result<void> computed(const Statement& statement) {
@@ -433,24 +428,26 @@ class Running {
     return {};
   }
   void compare(Reference& reference, const Layout& layout, Size d, const Tensor<T>& tile) {
-    if (tile.elements.empty()) return;
-    const Box box = layout.box(d);
-    const Tensor<double> wanted = reference.at(*module_.denotes, box);
     report_.compared += static_cast<Size>(tile.elements.size());
-    std::size_t at = 0;
-    for (; at < tile.elements.size(); ++at) {
-      if (static_cast<double>(tile.elements[at]) != wanted.elements[at]) break;
+    for (const TilePart& part : layout.parts(d)) {
+      compare(reference.at(*module_.denotes, part.box), part, d, tile);
     }
-    if (at == tile.elements.size() || report_.difference) return;
-    Difference out{.device = d, .element = box.at};
-    auto rest = static_cast<Size>(at);
-    for (std::size_t k = box.extent.size(); k-- > 0;) {
-      out.element[k] += rest % box.extent[k];
-      rest /= box.extent[k];
+  }
+  /// What a part of a tile should be with what it is.
+  void compare(const Tensor<double>& wanted, const TilePart& part, Size d, const Tensor<T>& tile) {
+    const std::vector<Size> strides = strides_of(tile.shape);
+    const Size first = offset_of(part.place, strides);
+    Walk walk(part.box.extent, {strides});
+    for (std::size_t at = 0; at < wanted.elements.size() && !report_.difference; ++at) {
+      const auto found =
+          static_cast<double>(tile.elements[static_cast<std::size_t>(first + walk.offset(0))]);
+      (void)walk.next();
+      if (found == wanted.elements[at]) continue;
+      Difference out{d, index_of(static_cast<Size>(at), part.box.extent), wanted.elements[at],
+                     found};
+      for (std::size_t k = 0; k < out.element.size(); ++k) out.element[k] += part.box.at[k];
+      report_.difference = std::move(out);
     }
-    out.expected = wanted.elements[at];
-    out.found = static_cast<double>(tile.elements[at]);
-    report_.difference = out;
   }
 
   /// One report of all processes.
