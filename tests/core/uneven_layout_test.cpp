@@ -139,7 +139,7 @@ TEST(DealtLayout, parts_are_the_product_of_what_a_tile_has_of_each_dimension) {
   EXPECT_EQ(layout->extents(), (std::vector<Size>{4, 4, 4, 4, 0, 0, 3, 4, 3, 4, 0, 0}));
   EXPECT_TRUE(layout->equivalent(*layout));
   const auto other = Layout::numbered(
-      6, {Cuts::dealt(2, {{7, 2}}), Cuts::dealt(3, {{4, 1}, {8, 2}})}, {{{3, 2}}, {{1, 3}}});
+      6, {Cuts::dealt(2, {{7, 2}}), Cuts::dealt(3, {{4, 1}, {8, 1}})}, {{{3, 2}}, {{1, 3}}});
   EXPECT_FALSE(layout->equivalent(*other));
   // As many elements on every device, but others.
   const auto by_1 = Layout::numbered(2, {Cuts::dealt(2, {{8, 1}})}, {{{1, 2}}});
@@ -147,6 +147,12 @@ TEST(DealtLayout, parts_are_the_product_of_what_a_tile_has_of_each_dimension) {
   EXPECT_FALSE(by_1->equivalent(*by_2));
   EXPECT_TRUE(
       by_2->equivalent(*Layout::numbered(2, {Cuts::dealt(2, {{4, 2}, {8, 2}})}, {{{1, 2}}})));
+}
+
+TEST(DealtLayout, blocks_are_such_as_a_type_can_say) {
+  EXPECT_EQ(Cuts::dealt(2, {{4, 3}, {6, 3}}).width(0), 5);  // the second block is cut off
+  EXPECT_EQ(Cuts::dealt(2, {{4, 2}, {5, 1}}).width(0), 3);  // sections that are cut
+  EXPECT_DEATH(static_cast<void>(Cuts::dealt(2, {{4, 1}, {8, 3}})), "one extent of blocks");
 }
 
 TEST(DealtLayout, too_many_boxes_are_refused) {

@@ -1,6 +1,28 @@
 #include "retile/core/cuts.h"
 
+#include "retile/core/assert.h"
+
 namespace retile {
+namespace {
+
+/// Whether a type can say these blocks, none longer than its section: by their extent, or as sections that are cut as
+/// equally as can be.
+bool can_be_said(const std::vector<Section>& sections, Size count) {
+  Size longest = 0;
+  for (const Section& section : sections) longest = std::max(longest, section.block);
+  bool alike = true;
+  bool cut = true;
+  Size begin = 0;
+  for (const Section& section : sections) {
+    const Size extent = section.end - begin;
+    alike = alike && section.block == std::min(longest, extent);
+    cut = cut && section.block == ceil_div(extent, count);
+    begin = section.end;
+  }
+  return alike || cut;
+}
+
+}  // namespace
 
 Cuts Cuts::dealt(Size count, std::vector<Section> sections) {
   const Size global = sections.back().end;
@@ -15,6 +37,8 @@ Cuts Cuts::dealt(Size count, std::vector<Section> sections) {
     section.block = std::min(section.block, section.end - begin);
     begin = section.end;
   }
+  RETILE_ASSERT(can_be_said(out.sections_, count),
+                "one extent of blocks, or sections that are cut");
   out.tile_ = out.width(0);  // no tile has more than the first one
   return out;
 }

@@ -61,7 +61,8 @@ class Cuts {
   }
   /// `count` tiles of blocks that are dealt out in turn, in every section anew; the last block of a
   /// section is cut off at its end. What blocks of one round can say is said by them.
-  /// Preconditions: count >= 1; at least one section; ends that grow from above 0; blocks >= 1.
+  /// Preconditions: count >= 1; at least one section; ends that grow from above 0; blocks >= 1, of one extent
+  /// in all sections that have more than one, or (asserted) of ceil(extent / count) in each.
   [[nodiscard]] static Cuts dealt(Size count, std::vector<Section> sections);
   /// What blocks can say is said by blocks, and what balanced tiles can say by those.
   /// Precondition: at least two numbers, which begin with 0, never fall, and end above 0.
