@@ -149,6 +149,19 @@ TEST(DealtLayout, parts_are_the_product_of_what_a_tile_has_of_each_dimension) {
       by_2->equivalent(*Layout::numbered(2, {Cuts::dealt(2, {{4, 2}, {8, 2}})}, {{{1, 2}}})));
 }
 
+TEST(DealtLayout, empty_tiles_are_equal) {
+  // Device 1 has columns, but no rows.
+  const auto dealt =
+      Layout::numbered(2, {Cuts::dealt(2, {{1, 1}, {3, 2}}), Cuts::even(2, 1)}, {{{1, 2}}, {}})
+          .value();
+  const auto listed = Layout::listed_boxes(2, {3, 2}, {0, 0, 0, 0}, {3, 2, 0, 0}).value();
+  EXPECT_EQ(dealt.parts(1), std::vector<TilePart>());
+  EXPECT_TRUE(dealt.equivalent(listed));
+  EXPECT_TRUE(listed.equivalent(dealt));
+  const auto other = Layout::listed_boxes(2, {3, 2}, {0, 0, 1, 0}, {3, 2, 2, 2}).value();
+  EXPECT_FALSE(dealt.equivalent(other));
+}
+
 TEST(DealtLayout, blocks_are_such_as_a_type_can_say) {
   EXPECT_EQ(Cuts::dealt(2, {{4, 3}, {6, 3}}).width(0), 5);  // the second block is cut off
   EXPECT_EQ(Cuts::dealt(2, {{4, 2}, {5, 1}}).width(0), 3);  // sections that are cut

@@ -56,6 +56,11 @@ Reach reach(const Cuts& cuts, const Halo& halo, Size t) {
   return {at, end + std::min(cuts.global() - end, halo.above) - at};
 }
 
+/// Whether a tile is empty that has these stretches of each dimension.
+bool holds_nothing(const std::vector<std::vector<Stretch>>& tile) {
+  return std::any_of(tile.begin(), tile.end(), [](const auto& along) { return along.empty(); });
+}
+
 /// Whether a stretch lies in a dimension.
 bool lies_inside(Size at, Size extent, Size global) {
   return at >= 0 && extent >= 0 && extent <= global && at <= global - extent;
@@ -659,7 +664,9 @@ bool Layout::equivalent(const Layout& other) const {
   }
   if (!in_boxes_ || !other.in_boxes_) {
     for (Size d = 0; d < devices_; ++d) {
-      if (parts(d) != other.parts(d)) return false;
+      const auto held = stretches(d);
+      const auto others = other.stretches(d);
+      if (held != others && !(holds_nothing(held) && holds_nothing(others))) return false;
     }
     return true;
   }
