@@ -154,7 +154,7 @@ class Draws {
     const auto said = [&](Size tile, const char* mark, const std::string& size) {
       return std::to_string(tile) + mark + "{" + axes + "}" + size;
     };
-    const std::string whole = std::to_string(global);
+    const std::string whole = std::to_string(global) + (below(40) == 0 ? "<0,0>" : "");
     const Size least = ceil(global, count);
     switch (below(10)) {
       case 0:

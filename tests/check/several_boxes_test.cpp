@@ -27,6 +27,17 @@ TEST(SeveralBoxes, the_first_wrong_element_is_named) {
             "element [4], found [2]");
 }
 
+TEST(SeveralBoxes, both_refuse_a_halo_of_nothing) {
+  for (const std::string text : {"retile.program/2\nmesh x:2\nfrom [2@{x}8<0,0>]\nto [4{x}8]\n",
+                                 "retile.program/2\nmesh x:2\nfrom [4{x}4+4<0,0>]\nto [4{x}8]\n",
+                                 "retile.program/1\nmesh x:2\nfrom [4{x}8<0,0>]\nto [4{x}8]\n"}) {
+    EXPECT_FALSE(retile::parse_programs(text).has_value()) << text;
+    EXPECT_TRUE(spec::parse_programs(text).error.has_value()) << text;
+  }
+  const std::string right = "retile.program/2\nmesh x:2\nfrom [4{x}8<0,0>]\nto [4{x}8]\n";
+  EXPECT_EQ(named(right), "right, height 4, bound 4, cost 0, steps 0");
+}
+
 TEST(SeveralBoxes, a_step_that_cannot_be_applied_names_what_it_cannot_move) {
   EXPECT_EQ(
       named("retile.program/2\nmesh x:2\nfrom [1@{x}5]\nto [5]\n"

@@ -121,6 +121,12 @@ Halo read_halo(Scanner& scanner) {
   return out;
 }
 
+Diagnostic halo_of_dealt() {
+  return {.code = Code::unsupported,
+          .message = "what is dealt out, or cut in sections, has no halo",
+          .notes = {"a halo is of tiles that are one box"}};
+}
+
 std::vector<std::string> dim_form() {
   return {"a dimension is written tile{axes}global, such as 3{x}12, or 12 when no axis splits it"};
 }

@@ -11,6 +11,7 @@
 
 #include "retile/core/addition.h"
 #include "retile/core/cuts.h"
+#include "retile/core/diagnostic.h"
 #include "retile/core/mesh.h"
 #include "retile/core/size.h"
 #include "retile/text/scanner.h"
@@ -55,12 +56,13 @@ struct WrittenDim {
   std::vector<Token<Size>> cuts = {};
   Halo halo = {};
   Place halo_place = {};
+  bool has_halo = false;  ///< is written, whatever it says
 
   /// Whether a tile may have several boxes.
   [[nodiscard]] bool is_dealt() const { return cutting == Cutting::dealt || !sections.empty(); }
   /// Whether the paper has this form.
   [[nodiscard]] bool is_plain() const {
-    return cutting == Cutting::tile && halo == Halo{} && sections.empty();
+    return cutting == Cutting::tile && !has_halo && sections.empty();
   }
 };
 
@@ -99,6 +101,8 @@ void read_sections(Scanner& scanner, Token<Size>& global, std::vector<Size>& sec
 
 /// Reads `1,1>`, behind the bracket that has been read.
 [[nodiscard]] Halo read_halo(Scanner& scanner);
+/// That tiles which may have several boxes have no halo, not even one of nothing.
+[[nodiscard]] Diagnostic halo_of_dealt();
 
 /// Reads `3{x}12`, or `12` for `12{}12`.
 ///
@@ -144,8 +148,10 @@ template <typename Part, typename ReadPart, typename Completion>
   if (scanner.sees('+')) read_sections(scanner, dim.global, dim.sections);
   const std::size_t halo = scanner.next();
   if (scanner.accept("<")) {
+    dim.has_halo = true;
     dim.halo = read_halo(scanner);
     dim.halo_place = scanner.since(halo);
+    if (dim.is_dealt()) fail_with(dim.halo_place, halo_of_dealt());
   }
   dim.place = scanner.since(begin);
   return dim;

@@ -216,12 +216,6 @@ std::vector<Section> sections_of(const CutText& dim, const BlockOf& block_of) {
   return out;
 }
 
-/// `8+4`, of few sections.
-std::string sections_text(const CutText& dim) {
-  if (dim.sections.size() > most_listed) return fmt::to_string(dim.global);
-  return fmt::format("{}", fmt::join(dim.sections, "+"));
-}
-
 /// Sections that are cut each by itself, into as many tiles.
 tl::expected<Cuts, CutsViolation> cuts_of_sections(const CutText& dim, Size tiles) {
   if (dim.cutting != paper::Cutting::tile) {
@@ -242,7 +236,10 @@ tl::expected<Cuts, CutsViolation> cuts_of_sections(const CutText& dim, Size tile
                               tiles, dim.sections.size(), out.largest(), dim.tile),
        .rule = "WF-DIM-CEIL",
        .notes = {sizes_text(dim.splitters, "; ") +
-                 repair(out.largest(), dim.splitters, sections_text(dim))}}});
+                 (dim.sections.size() > most_listed
+                      ? fmt::format("a tile of {} would do", out.largest())
+                      : repair(out.largest(), dim.splitters,
+                               fmt::format("{}", fmt::join(dim.sections, "+"))))}}});
 }
 
 }  // namespace
@@ -283,11 +280,7 @@ tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
 }
 
 std::optional<Diagnostic> wrong_halo(const Halo& halo, bool is_dealt, Size global) {
-  if (is_dealt && halo != Halo{}) {
-    return Diagnostic{.code = Code::unsupported,
-                      .message = "what is dealt out, or cut in sections, has no halo",
-                      .notes = {"a halo is of tiles that are one box"}};
-  }
+  if (is_dealt && halo != Halo{}) return paper::halo_of_dealt();
   if (halo.below <= global && halo.above <= global) return std::nullopt;
   return Diagnostic{
       .code = Code::bad_number,
