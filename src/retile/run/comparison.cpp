@@ -164,10 +164,11 @@ Result<void> Comparison::reach() const {
 
 Result<void> Comparison::compare_replicas(Executor& executor, Buffer& buffer) const {
   const Layout& from = program_->array_from();
+  Reading reading{OpenTiles(*files_), buffer};
   for (Size device = devices_.first; device < devices_.first + devices_.count; ++device) {
     const Shape tile = from.tile(device);
     const auto compare = [&](const add::SumBox& box, const add::Term& target) -> Result<void> {
-      const auto found = difference(box, target, executor.input(device), tile, buffer);
+      const auto found = difference(box, target, executor.input(device), tile, reading);
       if (!found) return tl::unexpected(found.error());
       if (!*found) return {};
       const Shape element = element_at(from.parts(device), index_of(**found, tile));
@@ -188,11 +189,12 @@ Result<std::optional<Mismatch>> Comparison::find_mismatch(
     Executor& executor, Buffer& buffer, const std::function<void(Size)>& told) const {
   std::optional<Mismatch> first;
   Size compared = 0;
+  Reading reading{OpenTiles(*files_), buffer};
   const auto done = each_sum([&](const add::SumBox& box, const add::Term& target) -> Result<void> {
     told(compared);
     compared += *checked_product(box.shape);
     const auto found = difference(box, target, executor.output(target.device),
-                                  program_->array_to().tile(target.device), buffer);
+                                  program_->array_to().tile(target.device), reading);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return {};
     const Mismatch here{.device = target.device, .local_index = **found};
@@ -207,7 +209,7 @@ Result<std::optional<Mismatch>> Comparison::find_mismatch(
 /// The first element of a box of a tile that is not what the files say, by its number in the tile.
 Result<std::optional<Size>> Comparison::difference(const add::SumBox& box, const add::Term& target,
                                                    std::span<const std::byte> tile,
-                                                   const Shape& shape, Buffer& buffer) const {
+                                                   const Shape& shape, Reading& reading) const {
   const Size width = files_->type().bytes;
   const add::Recipe recipe(box.terms);
   std::vector<add::Term> addends;
@@ -223,11 +225,11 @@ Result<std::optional<Size>> Comparison::difference(const add::SumBox& box, const
   each_block(box.shape, most, [&](const Box& block) {
     const Size elements = *checked_product(block.extent);
     const auto room = [&](Size number) {
-      return buffer.piece(piece_bytes)
+      return reading.buffer.piece(piece_bytes)
           .subspan(index(number * most * width), index(elements * width));
     };
     const auto addend = [&](std::size_t number, Size k) -> const std::byte* {
-      if (readable) readable = read(addends[number], block, target.device, room(k), buffer);
+      if (readable) readable = read(addends[number], block, target.device, room(k), reading);
       return room(k).data();
     };
     const auto level = [&](Size number) { return room(2 + number).data(); };
@@ -250,13 +252,14 @@ Result<std::optional<Size>> Comparison::difference(const add::SumBox& box, const
 
 /// Reads a block of a box that begins at an element of a device's tile of the start.
 Result<void> Comparison::read(const add::Term& term, const Box& block, Size reader,
-                              std::span<std::byte> out, Buffer& buffer) const {
-  const auto file = files_->file(term.device, reader);
-  if (!file) return tl::unexpected(file.error());
-  TileReader part(*file, block.extent,
-                  moved_by(index_of(term.element, file->header().shape), block.at, 1));
+                              std::span<std::byte> out, Reading& reading) {
+  const auto opened = reading.files.file(term.device, reader);
+  if (!opened) return tl::unexpected(opened.error());
+  const NpyFile& file = **opened;
+  TileReader part(file, block.extent,
+                  moved_by(index_of(term.element, file.header().shape), block.at, 1));
   auto done = part.read(out);
-  buffer.note(part.buffer_bytes());
+  reading.buffer.note(part.buffer_bytes());
   return done;
 }
 

@@ -55,12 +55,16 @@ class Comparison {
   [[nodiscard]] Result<std::vector<TilePart>> each_copy(const Layout& layout, Size device,
                                                         Size first, Size holders,
                                                         const Visit& visit) const;
+  struct Reading {
+    OpenTiles files;
+    Buffer& buffer;
+  };
   [[nodiscard]] Result<std::optional<Size>> difference(const add::SumBox& box,
                                                        const add::Term& target,
                                                        std::span<const std::byte> tile,
-                                                       const Shape& shape, Buffer& buffer) const;
-  [[nodiscard]] Result<void> read(const add::Term& term, const Box& block, Size reader,
-                                  std::span<std::byte> out, Buffer& buffer) const;
+                                                       const Shape& shape, Reading& reading) const;
+  [[nodiscard]] static Result<void> read(const add::Term& term, const Box& block, Size reader,
+                                         std::span<std::byte> out, Reading& reading);
 
   const TileFiles* files_;
   const Program* program_;

@@ -104,6 +104,17 @@ Result<NpyFile> TileFiles::file(Size device, Size reader) const {
   return out;
 }
 
+Result<const NpyFile*> OpenTiles::file(Size device, Size reader) {
+  auto known = open_.find(device);
+  if (known == open_.end()) {
+    auto opened = files_->file(device, reader);
+    if (!opened) return tl::unexpected(opened.error());
+    if (open_.size() == most_open) open_.clear();
+    known = open_.emplace(device, *std::move(opened)).first;
+  }
+  return &known->second;
+}
+
 Result<void> TileFiles::read(Size device, std::span<std::byte> tile,
                              const std::function<void(Size)>& told) const {
   if (tile.empty()) return {};

@@ -5,7 +5,9 @@
 // elements has no file.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,6 +72,21 @@ class TileFiles {
   std::string pattern_;
   ElementType type_;
   std::string descr_;
+};
+
+/// Files that are read again and again, box after box: some stay open. What they are files of outlives them.
+class OpenTiles {
+ public:
+  explicit OpenTiles(const TileFiles& files) : files_(&files) {}
+  /// That of a device, until the next call.
+  /// \error as TileFiles::file
+  [[nodiscard]] Result<const NpyFile*> file(Size device, Size reader);
+
+ private:
+  static constexpr std::size_t most_open = 16;
+
+  const TileFiles* files_;
+  std::map<Size, NpyFile> open_;
 };
 
 }  // namespace retile::run

@@ -2,6 +2,8 @@
 // everything that can be wrong with the files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -195,6 +197,43 @@ TEST_F(Tiles, of_a_view_have_the_shapes_of_the_arrays) {
   Bytes wanted(all.begin() + 8, all.begin() + 16);
   wanted.insert(wanted.end(), all.begin() + 24, all.end());
   EXPECT_EQ(read_file(out(1)), npy_text("<i4", {4}, wanted));
+}
+
+/// How often a file is opened by what is done.
+std::size_t times_opened(const std::string& path, const std::function<void()>& done) {
+  const int watch = inotify_init1(IN_NONBLOCK);
+  // Two events that are alike and follow each other are one, so it must be seen to be closed between them.
+  if (watch < 0 || inotify_add_watch(watch, path.c_str(), IN_OPEN | IN_CLOSE) < 0) {
+    ADD_FAILURE() << "the kernel tells nothing of " << path;
+    return 0;
+  }
+  done();
+  std::size_t out = 0;
+  inotify_event event{};
+  while (read(watch, &event, sizeof event) == sizeof event) {
+    if ((event.mask & IN_OPEN) != 0) ++out;
+  }
+  close(watch);
+  return out;
+}
+
+TEST_F(Tiles, are_not_opened_for_every_piece_or_box) {
+  for (const char* const text :
+       {"retile.program/2\nmesh x:2\nfrom [2097152{x}4194304]\nto [2097152{x}4194304]\n",
+        "retile.program/2\nmesh x:2\nfrom [1@{x}64]\nto [1@{x}64]\n"}) {
+    const Program program = parsed(text);
+    write_tiles(program.from, "<i4", [&](Size device) {
+      return Bytes(static_cast<std::size_t>(4 * program.from.tile_size(device)));
+    });
+    const std::size_t opened = times_opened(in(0), [&] {
+      const auto report = run(program, both());
+      ASSERT_TRUE(report.has_value());
+      EXPECT_TRUE(report->right);
+    });
+    // To be told of, to be read, to be looked for before anything moves, and to be compared with.
+    EXPECT_GE(opened, 2U);
+    EXPECT_LE(opened, 5U) << text;
+  }
 }
 
 TEST_F(Tiles, and_one_file_may_be_mixed) {
