@@ -210,6 +210,21 @@ TEST(Pairs, a_mesh_without_axes_is_all_devices) {
   EXPECT_EQ(answer(before, after("%z")), "wrong");
 }
 
+TEST(Pairs, ends_of_options_are_boxes) {
+  const std::string before = before_on(1, "ROOT %x = f32[8] parameter(0)\n");
+  const std::string after = after_on(2, "ROOT %x = f32[4] parameter(0)\n");
+  const auto over = [&](const std::string& type) {
+    ValidateOptions options{.draws = 1, .from = {type}, .to = {type}};
+    options.mesh = PlacedMesh{.mesh = *Mesh::make({{"p", 2}})};
+    const auto out = validate(before, "before", after, "after", options);
+    return out ? std::string(out->answer == Answer::right ? "right" : "other")
+               : out.error().message;
+  };
+  EXPECT_EQ(over("[4{p}8]"), "right");
+  EXPECT_EQ(over("[2@{p}8]"), "what a module's devices hold is one box each");
+  EXPECT_EQ(over("[4{p}4+4]"), "what a module's devices hold is one box each");
+}
+
 TEST(Pairs, texts_of_one_shape_are_compared_as_they_stand) {
   const std::string one = module_of("%x = f32[4] parameter(0)\nROOT %r = f32[4] add(%x, %x)\n");
   const std::string two = module_of(

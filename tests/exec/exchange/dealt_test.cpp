@@ -11,7 +11,9 @@
 #include "retile/check/check.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
+#include "retile/notation/paper/wellformed.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
 #include "retile/program/tile_shapes.h"
@@ -174,6 +176,16 @@ TEST(Dealt, what_cannot_be_said_is_refused) {
   EXPECT_EQ(refusal("[2@{x}12<1,1>]"), "what is dealt out, or cut in sections, has no halo");
   EXPECT_EQ(refusal("[3{x}8+4<1,1>]"), "what is dealt out, or cut in sections, has no halo");
   EXPECT_EQ(refusal("[2@{x}12<0,0>]"), "what is dealt out, or cut in sections, has no halo");
+  // Who builds the dimension himself is refused as well.
+  CutDim built;
+  built.cutting = paper::Cutting::dealt;
+  built.tile = 2;
+  built.parts = {{"x"}};
+  built.global = 12;
+  built.halo = {1, 1};
+  const auto violation = find_violation(parse_mesh("x:4").value(), std::vector{built});
+  ASSERT_TRUE(violation.has_value());
+  EXPECT_EQ(violation->diagnostic.message, "what is dealt out, or cut in sections, has no halo");
   std::string many = "3";
   for (int k = 1; k < 20; ++k) many += "+3";
   const auto wrong = parse_problem("x:4", "[3{x}" + many + "]", "[60]");
