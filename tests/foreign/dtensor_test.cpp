@@ -73,6 +73,14 @@ std::string verdict_over(const std::string& text, const std::string& mesh,
   return judged->front().verdict.right.value_or(false) ? "right" : "wrong";
 }
 
+TEST(DtensorTrace, devices_hold_one_box_each) {
+  const auto from = [](const std::string& placement) {
+    return refusal(trace("8", placement, "Replicate()", alike("4", step("all_gather", both, "8"))));
+  };
+  EXPECT_EQ(from("Shard(0)"), "");
+  EXPECT_EQ(from("_StridedShard(dim=0, sf=2)"), "what a module's devices hold is one box each");
+}
+
 TEST(DtensorTrace, ranks_of_a_mesh_are_put_in_order_once) {
   const auto text = [](const std::string& group) {
     const std::string gather = step("all_gather", "\"group\": [" + group + "]", "2");

@@ -117,6 +117,18 @@ inline std::vector<Indices> chunk(const Indices& indices, Size pieces) {
   return out;
 }
 
+/// The indices of stretches, dimension by dimension.
+inline std::vector<Indices> indices_of(const std::vector<std::vector<retile::Stretch>>& stretches) {
+  std::vector<Indices> out;
+  for (const auto& along : stretches) {
+    Indices& indices = out.emplace_back();
+    for (const retile::Stretch& one : along) {
+      for (Size i = one.begin; i < one.end; ++i) indices.push_back(i);
+    }
+  }
+  return out;
+}
+
 /// What DTensor's _StridedShard leaves a device at `at` of `pieces`: one piece of each of `factor` chunks.
 inline Indices strided(const Indices& indices, Size pieces, Size factor, Size at) {
   Indices out;

@@ -154,6 +154,47 @@ TEST(Sharding, placements_of_dtensor_stand_alone_and_together) {
             "error: the shape is [8, 4] here\n  Spec(f32[8, 4](S(0)R))\n       ^~~~~~~~~\n");
 }
 
+TEST(Sharding, nothing_is_dealt_out_to_devices_that_are_listed) {
+  const auto over = [](const std::string& mesh, const std::string& text) {
+    const ShardingContext context{.mesh = support::value(parse_any_mesh(mesh)), .shape = Shape{8}};
+    const auto read = parse_sharding(text, context);
+    return read ? type_text(*read) : read.error().message;
+  };
+  const std::string refused =
+      "with such an order, or fewer positions than devices, nothing is dealt out";
+  const std::string strided = "(_StridedShard(dim=0, sf=2), Replicate())";
+  EXPECT_EQ(over("DeviceMesh([[0, 1], [2, 3]])", strided), "[4{a0}4+4]");
+  EXPECT_EQ(over("DeviceMesh([[0, 2], [1, 3]])", strided), "[4{a0}4+4]");  // as an iota has them
+  EXPECT_EQ(over("DeviceMesh([[0, 1], [3, 2]])", strided), refused);
+  EXPECT_EQ(over("DeviceMesh([[0, 1], [3, 2]])", "[4{a0}4+4]"), refused);
+  EXPECT_EQ(over("DeviceMesh([[0, 1], [3, 2]])", "[4{a0}8]"), "[4{a0}8]");
+}
+
+TEST(Sharding, strides_of_one_axis_are_sections) {
+  const auto type = [](const std::string& text, const Shape& shape) {
+    return type_text(sharding(text, "x:2,y:4", shape));
+  };
+  EXPECT_EQ(type("(_StridedShard(dim=0, sf=3), Replicate())", {24}), "[12{x}8+8+8]");
+  // As torch.chunk: chunks of 3, the last one of 1.
+  EXPECT_EQ(type("(Replicate(), _StridedShard(dim=0, sf=4))", {10}), "[4{y}3+3+3+1]");
+  EXPECT_EQ(type("(_StridedShard(dim=0, sf=3), Shard(dim=1))", {7, 8}), "[5{x}3+3+1, 2{y}8]");
+  EXPECT_EQ(type("(_StridedShard(dim=0, sf=3), Partial())", {7}), "sum{y}[5{x}3+3+1]");
+  const auto back = [](const std::string& paper) {
+    ShardingContext over = context("x:2,y:4", {});
+    over.shape.reset();
+    const auto read = parse_sharding(paper, over);
+    const auto out = to_text(support::value(read), ShardingForm::dtensor);
+    return out ? *out : out.error().message;
+  };
+  EXPECT_EQ(back("[12{x}8+8+8]"), "(_StridedShard(dim=0, sf=3), Replicate())");
+  EXPECT_EQ(back("[2@{y}24]"), "(Replicate(), _StridedShard(dim=0, sf=3))");
+  const std::string otherwise =
+      "DTensor cuts one axis after the other, and these tiles are cut otherwise";
+  EXPECT_EQ(back("[6{x}8+4]"), otherwise);
+  EXPECT_EQ(back("[2@{y}25]"), otherwise);
+  EXPECT_EQ(back("[1@{y,x}24]"), otherwise);
+}
+
 TEST(Sharding, strides_that_do_not_divide_are_read_where_every_device_holds_one_piece) {
   EXPECT_EQ(type_text(sharding("(_StridedShard(dim=0, sf=2), Shard(dim=0))", "dp:2,tp:2", {5})),
             "[(0,2,3,4,5){dp,tp}5]");
@@ -325,9 +366,10 @@ TEST(Sharding, refusals_point_at_what_is_wrong) {
   EXPECT_EQ(where("(Partial(avg), Replicate())"),
             "error: avg is no way of adding that is read\n  (Partial(avg), Replicate())\n          "
             " ^~~\n");
-  EXPECT_EQ(where("(_StridedShard(dim=0, sf=2), Replicate())"),
-            "error: the devices hold several pieces of this dimension each\n  "
-            "(_StridedShard(dim=0, sf=2), Replicate())\n   ^~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+  EXPECT_EQ(
+      where("(_StridedShard(dim=0, sf=2), _StridedShard(dim=0, sf=3))"),
+      "error: the devices hold several pieces of this dimension each\n  "
+      "(_StridedShard(dim=0, sf=2), _StridedShard(dim=0, sf=3))\n   ^~~~~~~~~~~~~~~~~~~~~~~~~~\n");
   EXPECT_EQ(
       where("P(UNCONSTRAINED)"),
       "error: UNCONSTRAINED leaves a dimension open\n  P(UNCONSTRAINED)\n    ^~~~~~~~~~~~~\n");

@@ -55,10 +55,11 @@ struct Ability {
   bool other_additions = false;
   bool addends = true;
   bool order = true;
+  bool several_boxes = false;  ///< of a tile
 };
 
 void check_dims(const Sharding& sharding, const Ability& can) {
-  if (!sharding.layout.in_boxes()) {
+  if (!can.several_boxes && !sharding.layout.in_boxes()) {
     refuse_form(fmt::format("{} gives every device one box, and here some have several", can.name));
   }
   const Mesh& mesh = sharding.mesh.mesh;
@@ -324,8 +325,15 @@ bool has_axis(const std::vector<AxisPart>& parts, const std::string& axis) {
                      [&](const AxisPart& part) { return part.axis == axis; });
 }
 
-/// How many tiles the axes behind `axis` in the mesh make that are more major in the dimension.
+/// How many tiles the axes behind `axis` in the mesh make that are more major in the dimension. Where tiles are dealt out
+/// or have sections, of how many chunks a tile has a part each, if any does.
 Size split_factor(const Mesh& mesh, const CutDim& dim, const std::string& axis) {
+  if (dim.is_dealt()) {
+    const Cuts cuts = cuts_of(cut_text(mesh, dim)).value();
+    if (cuts.sections().size() > 1) return static_cast<Size>(cuts.sections().size());
+    if (cuts.is_dealt())
+      return ceil_div(cuts.global(), cuts.count() * cuts.sections().front().block);
+  }
   Size out = 1;
   bool major = false;
   const Digit own = *mesh.digit(axis);
@@ -364,6 +372,15 @@ std::string placement_text(const Placement& placement) {
   return fmt::format("_StridedShard(dim={}, sf={})", placement.dim, placement.split_factor);
 }
 
+/// Whether tiles of one number are the same.
+bool cut_alike(const Cuts& a, const Cuts& b) {
+  if (a == b || a.count() != b.count() || (!a.is_dealt() && !b.is_dealt())) return a == b;
+  for (Size t = 0; t < a.count(); ++t) {
+    if (a.stretches(t) != b.stretches(t)) return false;
+  }
+  return true;
+}
+
 /// Whether DTensor means by these placements what the sharding says.
 bool means_the_same(const std::vector<Placement>& placements, const Sharding& sharding) {
   const text::Input nowhere{.text = {}, .source = {}};
@@ -378,14 +395,17 @@ bool means_the_same(const std::vector<Placement>& placements, const Sharding& sh
     return cuts_of(cut_text(sharding.mesh.mesh, dim)).value();
   };
   for (std::size_t i = 0; i < sharding.dims.size(); ++i) {
-    if (cuts(read->dims[i]) != cuts(sharding.dims[i])) return false;
+    if (!cut_alike(cuts(read->dims[i]), cuts(sharding.dims[i]))) return false;
   }
   return true;
 }
 
 std::string dtensor_text(const Sharding& sharding) {
-  check_ability(sharding,
-                {.name = "DTensor", .parts = false, .listed = true, .other_additions = true});
+  check_ability(sharding, {.name = "DTensor",
+                           .parts = false,
+                           .listed = true,
+                           .other_additions = true,
+                           .several_boxes = true});
   std::vector<Placement> placements;
   std::string out;
   for (const Axis& axis : sharding.mesh.mesh.axes()) {

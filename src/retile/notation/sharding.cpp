@@ -364,12 +364,18 @@ void check_only_device(const Written& written, const Shape& shape, Size devices)
 }
 
 Layout placed_layout(Layout layout, PlacedMesh mesh, Size devices, const Place& all) {
-  if (layout.addends() && mesh.order && mesh.order->chain() == nullptr) {
+  const bool by_digits = layout.addends() || !layout.in_boxes();  // alone
+  if (by_digits && mesh.order && mesh.order->chain() == nullptr) {
     // JAX lists what HLO writes as an iota.
     if (auto chain = chain_of(mesh.order->entries())) {
       const Size columns = chain->size();
       mesh.order = DeviceTable::iota(*std::move(chain), columns);
     }
+  }
+  if (!layout.in_boxes()) {
+    auto out = placed(layout, mesh.order, devices);
+    if (!out) text::fail_with(all, out.error());
+    return *std::move(out);
   }
   const bool by_list =
       (mesh.order && mesh.order->chain() == nullptr) || layout.devices() != devices;
@@ -512,19 +518,26 @@ Sharding read_sharding(text::Scanner& scanner, const ShardingContext& context) {
   return notation::resolve(notation::read_written(scanner), context);
 }
 
+namespace {
+
+/// The sharding, where it need not be one of boxes or is.
+Sharding in_boxes(Sharding sharding, const ShardingContext& context, const text::Input& input) {
+  if (context.in_boxes && !sharding.layout.in_boxes()) {
+    text::fail(
+        {.input = &input, .span = {0, input.text.size()}},
+        {.code = Code::unsupported, .message = "what a module's devices hold is one box each"});
+  }
+  return sharding;
+}
+
+}  // namespace
+
 Result<Sharding> parse_sharding(std::string_view text, const ShardingContext& context,
                                 std::string_view source) {
   if (!is_foreign_sharding(text)) {
     const text::Input input{.text = text, .source = std::string(source)};
-    return text::result_of([&] {
-      Sharding out = notation::paper_sharding(input, context);
-      if (context.in_boxes && !out.layout.in_boxes()) {
-        text::fail(
-            {.input = &input, .span = {0, text.size()}},
-            {.code = Code::unsupported, .message = "what a module's devices hold is one box each"});
-      }
-      return out;
-    });
+    return text::result_of(
+        [&] { return in_boxes(notation::paper_sharding(input, context), context, input); });
   }
   const std::string line = notation::on_one_line(text);
   const text::Input input{.text = line, .source = std::string(source)};
@@ -533,7 +546,7 @@ Result<Sharding> parse_sharding(std::string_view text, const ShardingContext& co
     notation::Written written = notation::read_written(scanner);
     scanner.expect_end("after a sharding",
                        {"a global shape may stand behind it, : tensor<16x8xf32>"});
-    return notation::resolve(std::move(written), context);
+    return in_boxes(notation::resolve(std::move(written), context), context, input);
   });
 }
 

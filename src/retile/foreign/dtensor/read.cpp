@@ -424,6 +424,7 @@ class TraceReader {
     context.mesh = mesh;
     context.shape = *shape_;
     context.devices = static_cast<Size>(mesh_->ranks.size());
+    context.in_boxes = true;
     const auto sharding = parse_sharding(end.text(), context, "placements");
     if (!sharding) {
       text::fail(end.place, {.code = sharding.error().code,

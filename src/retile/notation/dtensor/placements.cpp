@@ -243,13 +243,32 @@ std::vector<std::vector<AxisPart>> orders_of(const std::vector<Cut>& cuts) {
                         "a split factor is the number of tiles that later axes make"}});
 }
 
+/// Says a dimension that one axis alone cuts, chunk by chunk, as torch.chunk makes these: they are sections. False
+/// where several axes cut it, or chunks are too many to list.
+bool cut_in_sections(const std::vector<Cut>& cuts, CutDim& out) {
+  const auto cuts_something = [](const Cut& cut) { return cut.axis->size > 1; };
+  const auto only = std::find_if(cuts.begin(), cuts.end(), cuts_something);
+  if (std::count_if(cuts.begin(), cuts.end(), cuts_something) != 1) return false;
+  const Size chunk = ceil_div(out.global, only->placement->split_factor);
+  if (out.global / chunk >= most_cuts) return false;
+  out.parts = {{only->axis->name}};
+  out.tile = 0;
+  for (Size left = out.global; left > 0; left -= out.sections.back()) {
+    out.sections.push_back(std::min(chunk, left));
+    out.tile += ceil_div(out.sections.back(), only->axis->size);
+  }
+  return true;
+}
+
 /// The parts and the cuts of a dimension that is cut in strides which do not divide.
 void cut_in_strides(const std::vector<Cut>& cuts, CutDim& out) {
   const std::vector<Runs> held = strided_runs(cuts, out.global);
   const auto strided = std::find_if(cuts.begin(), cuts.end(),
                                     [](const Cut& cut) { return cut.placement->split_factor > 1; });
   for (const Runs& runs : held) {
-    if (runs.size() > 1) fail_pieces(*strided, runs);
+    if (runs.size() < 2) continue;
+    if (cut_in_sections(cuts, out)) return;
+    fail_pieces(*strided, runs);
   }
   for (std::vector<AxisPart>& parts : orders_of(cuts)) {
     auto at = cuts_in_order(cuts, parts, held, out.global);
