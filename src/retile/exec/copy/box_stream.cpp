@@ -44,31 +44,58 @@ DeviceTransfers transfers_of(Size device, Size devices, const Exchange& exchange
 
 BoxStream::BoxStream(End end, Size element_bytes, const Shape& tile,
                      std::span<const Transfer> transfers)
-    : rank_(std::max<std::size_t>(tile.size(), 1)),
-      strides_(rank_, element_bytes),
-      element_bytes_(element_bytes),
-      piece_(rank_, 1) {
-  loops_.reserve(rank_);
-  for (std::size_t i = tile.size(); i-- > 1;) strides_[i - 1] = strides_[i] * tile[i];
-  numbers_.reserve(transfers.size() * 2 * rank_);
-  boxes_.reserve(transfers.size());
-  for (const Transfer& transfer : transfers) {
-    const Shape& start = end == End::source ? transfer.source_start : transfer.target_start;
-    Box box{.offset = 0, .bytes = element_bytes, .shape = numbers_.size()};
-    numbers_.resize(numbers_.size() + 2 * rank_, 1);
-    Size* const shape = numbers_.data() + box.shape;
-    Size* const packed = shape + rank_;
-    for (std::size_t i = 0; i < tile.size(); ++i) {
-      shape[i] = transfer.shape[i];
-      box.offset += start[i] * strides_[i];
-    }
-    for (std::size_t i = rank_; i-- > 0;) {
-      packed[i] = box.bytes;
-      box.bytes *= shape[i];
-    }
-    bytes_ += box.bytes;
-    boxes_.push_back(box);
+    : rank_(std::max<std::size_t>(tile.size(), 1)), element_bytes_(element_bytes) {
+  std::vector<const Transfer*> in_order;
+  in_order.reserve(transfers.size());
+  for (const Transfer& transfer : transfers) in_order.push_back(&transfer);
+  std::vector<Repeats> boxes = repeats_of(in_order);
+  // One that is held with its steps takes up to three times the memory of a plain one.
+  const bool repeat = !boxes.empty() && boxes.size() <= transfers.size() / 4;
+  if (!repeat) {
+    boxes.clear();
+    for (const Transfer* transfer : in_order) boxes.push_back({.first = transfer});
   }
+  Shape strides(rank_, element_bytes);
+  for (std::size_t i = tile.size(); i-- > 1;) strides[i - 1] = strides[i] * tile[i];
+  if (repeat) {
+    rank_ += 2;
+  } else {
+    strides_ = strides;
+  }
+  piece_.assign(rank_, 1);
+  loops_.reserve(rank_);
+  numbers_.reserve(boxes.size() * (repeat ? 3 : 2) * rank_);
+  boxes_.reserve(boxes.size());
+  for (const Repeats& box : boxes) add(box, end, strides);
+}
+
+void BoxStream::add(const Repeats& boxes, End end, const Shape& tile_strides) {
+  const Transfer& first = *boxes.first;
+  Shape Transfer::*const start =
+      end == End::source ? &Transfer::source_start : &Transfer::target_start;
+  Box box{.offset = 0, .bytes = element_bytes_, .shape = numbers_.size()};
+  const std::size_t more = strides_.empty() ? 2 : 0;
+  numbers_.resize(numbers_.size() + (more > 0 ? 3 : 2) * rank_, 1);
+  Size* const shape = numbers_.data() + box.shape;
+  for (std::size_t i = 0; i < first.shape.size(); ++i) {
+    shape[more + i] = first.shape[i];
+    box.offset += (first.*start)[i] * tile_strides[i];
+  }
+  if (more > 0) {
+    Size* const strides = shape + 2 * rank_;
+    shape[0] = boxes.outer;
+    shape[1] = boxes.inner;
+    if (boxes.outer > 1) strides[0] = step_of(first, *boxes.next_row, start, tile_strides);
+    if (boxes.inner > 1) strides[1] = step_of(first, *boxes.next, start, tile_strides);
+    std::copy(tile_strides.begin(), tile_strides.end(), strides + more);
+  }
+  Size* const packed = shape + rank_;
+  for (std::size_t i = rank_; i-- > 0;) {
+    packed[i] = box.bytes;
+    box.bytes *= shape[i];
+  }
+  bytes_ += box.bytes;
+  boxes_.push_back(box);
 }
 
 /// Whole boxes, then of the one that does not fit any more a box within it that does.
@@ -79,6 +106,7 @@ Size BoxStream::pieces(Cursor& cursor, Size room, const Copy& copy) {
     const Box& box = boxes_[cursor.box];
     const Size* const shape = numbers_.data() + box.shape;
     const Size* const packed = shape + rank_;
+    const std::span<const Size> strides = strides_of(box);
     // The outermost dimension of which whole indices begin here and at least one fits. The
     // innermost one always does.
     std::size_t cut = 0;
@@ -86,13 +114,13 @@ Size BoxStream::pieces(Cursor& cursor, Size room, const Copy& copy) {
     Size offset = box.offset;
     for (std::size_t i = 0; i < rank_; ++i) {
       const Size index = cursor.at / packed[i] % shape[i];
-      offset += index * strides_[i];
+      offset += index * strides[i];
       piece_[i] = i < cut    ? 1
                   : i == cut ? std::min(shape[i] - index, (room - filled) / packed[i])
                              : shape[i];
     }
     const Size bytes = piece_[cut] * packed[cut];
-    copy(offset, filled, packed);
+    copy(offset, filled, packed, strides);
     filled += bytes;
     cursor.at += bytes;
     if (cursor.at == box.bytes) {
@@ -104,15 +132,18 @@ Size BoxStream::pieces(Cursor& cursor, Size room, const Copy& copy) {
 }
 
 Size BoxStream::pack(Cursor& cursor, const std::byte* tile, std::byte* packed, Size room) {
-  return pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
-    copy_piece(tile + offset, strides_.data(), packed + filled, packed_strides, false);
-  });
+  return pieces(
+      cursor, room,
+      [&](Size offset, Size filled, const Size* packed_strides, std::span<const Size> strides) {
+        copy_piece(tile + offset, strides.data(), packed + filled, packed_strides, false);
+      });
 }
 
 Size BoxStream::unpack(Cursor& cursor, const std::byte* packed, std::byte* tile, Size room) {
-  const Size bytes =
-      pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
-        copy_piece(packed + filled, packed_strides, tile + offset, strides_.data(), past_caches_);
+  const Size bytes = pieces(
+      cursor, room,
+      [&](Size offset, Size filled, const Size* packed_strides, std::span<const Size> strides) {
+        copy_piece(packed + filled, packed_strides, tile + offset, strides.data(), past_caches_);
       });
   if (past_caches_) stores_fence();
   return bytes;
@@ -154,9 +185,10 @@ Size BoxStream::first_run_bytes() {
   Size out = 0;
   Cursor first;
   if (!boxes_.empty()) {
-    pieces(first, boxes_.front().bytes, [&](Size, Size, const Size* packed_strides) {
-      out = fuse(strides_.data(), packed_strides);
-    });
+    pieces(first, boxes_.front().bytes,
+           [&](Size, Size, const Size* packed_strides, std::span<const Size> strides) {
+             out = fuse(strides.data(), packed_strides);
+           });
   }
   return out;
 }
@@ -171,24 +203,27 @@ void BoxStream::unpack_past_caches_if_it_pays(Size all_bytes, Size cache_share_b
 }
 
 Size BoxStream::skip(Cursor& cursor, Size room) {
-  return pieces(cursor, room, [](Size, Size, const Size*) {});
+  return pieces(cursor, room, [](Size, Size, const Size*, std::span<const Size>) {});
 }
 
 std::optional<Size> BoxStream::unpacked(Cursor cursor, Size room) {
   std::optional<Size> begin;
   bool together = true;
-  pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
-    if (!begin) begin = offset;
-    together = together && offset == *begin + filled;
-    for (std::size_t i = 0; i < rank_; ++i) {
-      together = together && (piece_[i] == 1 || strides_[i] == packed_strides[i]);
-    }
-  });
+  pieces(cursor, room,
+         [&](Size offset, Size filled, const Size* packed_strides, std::span<const Size> strides) {
+           if (!begin) begin = offset;
+           together = together && offset == *begin + filled;
+           for (std::size_t i = 0; i < rank_; ++i) {
+             together = together && (piece_[i] == 1 || strides[i] == packed_strides[i]);
+           }
+         });
   return together ? begin : std::nullopt;
 }
 
 void BoxStream::look_at(Cursor cursor, Size room, const std::function<void(const Piece&)>& look) {
-  pieces(cursor, room, [&](Size offset, Size, const Size*) { look({offset, piece_, strides_}); });
+  pieces(cursor, room, [&](Size offset, Size, const Size*, std::span<const Size> strides) {
+    look({offset, piece_, strides});
+  });
 }
 
 Size BoxStream::held_bytes() const {

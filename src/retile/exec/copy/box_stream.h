@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/exec/copy/repeats.h"
 #include "retile/exec/copy/runs.h"
 #include "retile/program/ops.h"
 
@@ -30,6 +31,9 @@ struct DeviceTransfers {
 enum class End { source, target };
 
 /// The boxes of some transfers, one after the other, each in C order without gaps.
+///
+/// Boxes that lie in regular steps are held as one (repeats.h), which changes neither the bytes nor where
+/// they are cut.
 ///
 /// Both ends of a stream hold the same transfers in the same order and give the same room to every
 /// piece, so both cut it alike: what one pack() wrote, one unpack() reads. Nothing is allocated
@@ -89,8 +93,15 @@ class BoxStream {
   struct Box {
     Size offset = 0;  // of its first byte in the tile
     Size bytes = 0;
-    std::size_t shape = 0;  // where its extents and packed strides begin in numbers_
+    // Where its extents and packed strides begin in numbers_, and behind them its strides in the tile
+    // where boxes are held as one.
+    std::size_t shape = 0;
   };
+  void add(const Repeats& boxes, End end, const Shape& tile_strides);
+  [[nodiscard]] std::span<const Size> strides_of(const Box& box) const {
+    if (strides_.empty()) return {numbers_.data() + box.shape + 2 * rank_, rank_};
+    return strides_;
+  }
   /// Makes loops_ of piece_; how long their runs are.
   Size fuse(const Size* source_strides, const Size* target_strides);
   void copy_piece(const std::byte* source, const Size* source_strides, std::byte* target,
@@ -99,7 +110,7 @@ class BoxStream {
   Size pieces(Cursor& cursor, Size room, const Copy& copy);
 
   std::size_t rank_ = 1;  // at least one dimension
-  Shape strides_;         // of the tile, in bytes
+  Shape strides_;         // of the tile, in bytes; nothing where boxes have their own
   std::vector<Size> numbers_;
   std::vector<Box> boxes_;
   Size element_bytes_ = 1;

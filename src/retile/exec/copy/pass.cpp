@@ -15,6 +15,7 @@
 #include "retile/core/assert.h"
 #include "retile/core/element_type.h"
 #include "retile/exec/copy/kernels.h"
+#include "retile/exec/copy/repeats.h"
 #include "retile/exec/copy/runs.h"
 
 namespace retile::copy {
@@ -38,28 +39,63 @@ constexpr std::size_t max_loops = 64;
 // The most groups that take turns.
 constexpr std::ptrdiff_t most_together = 8;
 
-// The box's place in its tile, in elements.
-[[nodiscard]] Size box_offset(const Shape& tile, const Shape& start, const Shape& shape) {
+void assert_inside(const Shape& tile, const Shape& start, const Shape& shape) {
   RETILE_ASSERT(start.size() == tile.size() && shape.size() == tile.size(),
                 "a box of another rank than its tile");
-  Size offset = 0;
   for (std::size_t i = 0; i < tile.size(); ++i) {
     RETILE_ASSERT(shape[i] >= 1 && start[i] >= 0 && shape[i] <= tile[i] - start[i],
                   "a box that is not inside of its tile");
-    offset = offset * tile[i] + start[i];
   }
-  return offset;
 }
 
-// What the loops over a box depend on: its shape, and the extents of the tiles that make their strides.
+[[nodiscard]] Shape strides_of(const Shape& tile, Size element_bytes) {
+  Shape out(tile.size(), element_bytes);
+  for (std::size_t i = tile.size(); i-- > 1;) out[i - 1] = out[i] * tile[i];
+  return out;
+}
+
+[[nodiscard]] Size offset_of(const Shape& start, const Shape& strides) {
+  return std::inner_product(start.begin(), start.end(), strides.begin(), Size{0});
+}
+
+// The loops over boxes that lie in regular steps, the innermost first.
+[[nodiscard]] std::vector<Loop> loops_around(const Repeats& boxes, const Shape& source_strides,
+                                             const Shape& target_strides) {
+  std::vector<Loop> out;
+  const auto add = [&](Size count, const Transfer* next) {
+    if (count == 1) return;
+    out.push_back({count, step_of(*boxes.first, *next, &Transfer::source_start, source_strides),
+                   step_of(*boxes.first, *next, &Transfer::target_start, target_strides)});
+  };
+  add(boxes.inner, boxes.next);
+  add(boxes.outer, boxes.next_row);
+  return out;
+}
+
+// What the loops over a box depend on: its shape, the extents of the tiles that make their strides,
+// and the loops around.
 [[nodiscard]] Shape loops_key(const Transfer& transfer, const DeviceShapes& sources,
-                              const DeviceShapes& targets) {
+                              const DeviceShapes& targets, std::span<const Loop> around) {
   Shape key = transfer.shape;
-  key.reserve(3 * key.size());
+  key.reserve(3 * key.size() + 3 * around.size());
   for (const Shape* tile : {&sources.of(transfer.source), &targets.of(transfer.target)}) {
     for (std::size_t k = 1; k < tile->size(); ++k) key.push_back((*tile)[k]);
   }
+  for (const Loop& loop : around) {
+    key.insert(key.end(), {loop.count, loop.source_stride, loop.target_stride});
+  }
   return key;
+}
+
+// Those of each two devices together, in their order.
+[[nodiscard]] std::vector<const Transfer*> by_devices(std::span<const Transfer> transfers) {
+  std::vector<const Transfer*> out;
+  out.reserve(transfers.size());
+  for (const Transfer& transfer : transfers) out.push_back(&transfer);
+  std::stable_sort(out.begin(), out.end(), [](const Transfer* a, const Transfer* b) {
+    return std::tie(a->source, a->target) < std::tie(b->source, b->target);
+  });
+  return out;
 }
 
 }  // namespace
@@ -69,27 +105,39 @@ Pass::Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceSha
   RETILE_ASSERT(is_element_size(element_bytes), "an element size that cannot be moved");
   struct Alike {
     const Transfer* first = nullptr;
+    std::vector<Loop> around;
     std::vector<Member> members;
   };
   std::map<Shape, Alike> members_of_shape;
   Size all_bytes = 0;
   for (const Transfer& transfer : transfers) {
+    const Shape& shape = transfer.shape;
+    assert_inside(source_tiles.of(transfer.source), transfer.source_start, shape);
+    assert_inside(target_tiles.of(transfer.target), transfer.target_start, shape);
+    all_bytes += checked_product(shape).value() * element_bytes;
+  }
+  for (const Repeats& boxes : repeats_of(by_devices(transfers))) {
+    const Transfer& transfer = *boxes.first;
     const Shape& source_tile = source_tiles.of(transfer.source);
     const Shape& target_tile = target_tiles.of(transfer.target);
-    const Size from = box_offset(source_tile, transfer.source_start, transfer.shape);
-    const Size to = box_offset(target_tile, transfer.target_start, transfer.shape);
-    all_bytes += checked_product(transfer.shape).value() * element_bytes;
-    Alike& alike = members_of_shape[loops_key(transfer, source_tiles, target_tiles)];
-    if (alike.first == nullptr) alike.first = &transfer;
-    alike.members.push_back(
-        {transfer.source, transfer.target, from * element_bytes, to * element_bytes});
+    const Shape source_strides = strides_of(source_tile, element_bytes);
+    const Shape target_strides = strides_of(target_tile, element_bytes);
+    std::vector<Loop> around = loops_around(boxes, source_strides, target_strides);
+    Alike& alike = members_of_shape[loops_key(transfer, source_tiles, target_tiles, around)];
+    if (alike.first == nullptr) {
+      alike.first = &transfer;
+      alike.around = std::move(around);
+    }
+    alike.members.push_back({transfer.source, transfer.target,
+                             offset_of(transfer.source_start, source_strides),
+                             offset_of(transfer.target_start, target_strides)});
     sources_ = std::max(sources_, transfer.source + 1);
     targets_ = std::max(targets_, transfer.target + 1);
   }
   for (auto& [key, alike] : members_of_shape) {
     Group group =
         loops_over(alike.first->shape, element_bytes, source_tiles.of(alike.first->source),
-                   target_tiles.of(alike.first->target));
+                   target_tiles.of(alike.first->target), alike.around);
     group.members = std::move(alike.members);
     arrange(group);
     add_in_segments(std::move(group));
@@ -109,7 +157,7 @@ Pass::Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceSha
 }
 
 Pass::Group Pass::loops_over(const Shape& shape, Size element_bytes, const Shape& source_tile,
-                             const Shape& target_tile) {
+                             const Shape& target_tile, std::span<const Loop> around) {
   Group group;
   group.run_bytes = element_bytes;
   Size source_stride = element_bytes;
@@ -119,6 +167,7 @@ Pass::Group Pass::loops_over(const Shape& shape, Size element_bytes, const Shape
     source_stride *= source_tile[i];
     target_stride *= target_tile[i];
   }
+  for (const Loop& loop : around) put_around(group.run_bytes, group.loops, loop);
   std::reverse(group.loops.begin(), group.loops.end());
   if (group.loops.empty()) group.loops.push_back({1, group.run_bytes, group.run_bytes});
   for (const Loop& loop : group.loops) group.rows *= loop.count;

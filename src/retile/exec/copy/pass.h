@@ -28,7 +28,7 @@ struct Options {
 ///     Pass(4, {2, 6}, {4, 3}, {{{0, 0, {0, 0}, {0, 0}, {2, 3}}, {1, 0, {0, 0}, {0, 3}, {2, 3}}}})
 ///
 /// Dimensions that lie alike in both tiles are fused, so that what is copied is runs of bytes that
-/// are as long as possible. Transfers of one shape go together, in the order in which their source
+/// are as long as possible. Boxes that lie in regular steps are one with more loops (repeats.h). Transfers of one shape go together, in the order in which their source
 /// lies in memory; runs that are shorter than a line of 64 bytes or not aligned are put together to
 /// whole lines of their target before these are streamed. docs/dev/execution.md says what was measured.
 ///
@@ -86,8 +86,10 @@ class Pass {
   };
   class Execution;
 
+  /// Around the loops of a box those over boxes that lie in regular steps.
   [[nodiscard]] static Group loops_over(const Shape& shape, Size element_bytes,
-                                        const Shape& source_tile, const Shape& target_tile);
+                                        const Shape& source_tile, const Shape& target_tile,
+                                        std::span<const Loop> around);
   void add_in_segments(Group group);
   static Size end_to_end_members(Group& group, Size Member::*device, Size Member::*offset);
   static void arrange(Group& group);
