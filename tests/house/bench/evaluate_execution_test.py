@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import callers, copying, execution, messages, one_shot, programs, sums, uneven  # noqa: E402  the path has to be there first
+from evaluation import callers, copying, execution, messages, one_shot, programs, scalapack, sums, uneven  # noqa: E402  the path has to be there first
 from evaluation.page import wrapped  # noqa: E402
 from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
@@ -235,6 +235,37 @@ class OneShot(unittest.TestCase):
         self.assertIn("**Missed**: 16 MiB on 4 processes (1.55).", one_shot.section(self.record(3.1)))
 
 
+class Scalapack(unittest.TestCase):
+    PROBLEM = {"problem": "blocks", "rows": 401, "columns": 327, "mesh": "p:2", "mesh_to": "p:2", "from": "[]", "to": "[]", "kib": 1024}
+
+    def run_of(self, seconds, verified=True, **more):
+        """A run of one problem, in which redistribute() takes so many seconds, and pdgemr2d 2."""
+        times = {"Cpdgemr2d": 2.0, "Redistributor::run()": 1.0, "redistribute()": seconds}
+        contenders = [{"name": name, "verified": verified, "seconds": [time]} for name, time in times.items()]
+        return {"problems": [{**self.PROBLEM, "contenders": contenders}, {**self.PROBLEM, "problem": "too many", "refused": "too long a list", "contenders": contenders[:1]}]}
+
+    def record(self, *calls):
+        return {"machine": {"processor": "P", "processors": 2}, "mpi": "M", "rounds": 9,
+                "runs": {"4": [scalapack.reduced(self.run_of(seconds)) for seconds in calls]}}
+
+    def test_the_ratios_are_of_the_same_run(self):
+        (processes, problem, seconds, ways), (_, refused, alone, nothing) = scalapack.rows(self.record(3.0, 2.0, 1.0))
+        self.assertEqual((processes, problem["problem"], seconds), (4, "blocks", 2.0))
+        self.assertEqual(list(map(uneven.spread, ways.values())), ["0.50 (0.50 to 0.50)", "1.00 (0.50 to 1.50)"])
+        self.assertEqual((refused["problem"], alone, nothing), ("too many", 2.0, {}))
+
+    def test_losses_and_refusals_are_said(self):
+        good, bad = scalapack.section(self.record(1.9)), scalapack.section(self.record(2.1))
+        self.assertIn("slower in 0 of 2 cases.", good)
+        self.assertIn("slower in 1 of 2 cases:", bad)
+        self.assertIn("- `redistribute()`, 1 MiB, 401 x 327, 4 processes, blocks: 1.05", bad)
+        self.assertIn("| too many | 4 | 1 MiB, 401 x 327 | 2000.00 | refused: too long a list |  |", good)
+
+    def test_what_was_not_verified_is_refused(self):
+        with self.assertRaisesRegex(SystemExit, "Cpdgemr2d was not verified: blocks"):
+            scalapack.reduced(self.run_of(1.0, verified=False))
+
+
 class Modules(unittest.TestCase):
     def record(self, *planned):
         """A run in which the plan takes so many seconds, and the other ways 6."""
@@ -340,6 +371,7 @@ class Pages(unittest.TestCase):
         self.assertIn("\n" + wrapped(execution.section(results)), page)
         self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
         self.assertIn("\n" + wrapped(one_shot.section(one_shot.load(ROOT / "bench" / "results"))), page)
+        self.assertIn("\n" + wrapped(scalapack.section(scalapack.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(messages.section(messages.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(callers.section(callers.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(sums.section(sums.load(ROOT / "bench" / "results"))), page)
