@@ -169,6 +169,9 @@ Pass::Group Pass::loops_over(const Shape& shape, Size element_bytes, const Shape
   }
   for (const Loop& loop : around) put_around(group.run_bytes, group.loops, loop);
   std::reverse(group.loops.begin(), group.loops.end());
+  // Boxes beside each other take turns row by row, so that the source is read in its order.
+  std::stable_sort(group.loops.begin(), group.loops.end(),
+                   [](const Loop& a, const Loop& b) { return a.source_stride > b.source_stride; });
   if (group.loops.empty()) group.loops.push_back({1, group.run_bytes, group.run_bytes});
   for (const Loop& loop : group.loops) group.rows *= loop.count;
   return group;
