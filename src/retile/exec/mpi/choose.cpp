@@ -149,7 +149,9 @@ Result<std::unique_ptr<Mover>> Choice::prepared(const Candidate& candidate, Size
   Result<std::unique_ptr<Mover>> out;
   const auto looked = or_out_of_memory([&]() -> Result<void> {
     const Task task = task_.with_chunks(chunk_bytes);
-    if (candidate.strategy == Strategy::collectives) {
+    if (task.placement != nullptr && !candidate.is_exchange()) {
+      out = refuse(Code::unsupported, "takes no tiles that lie in larger arrays (options.arrays)");
+    } else if (candidate.strategy == Strategy::collectives) {
       out = collectives(task);
     } else if (candidate.strategy == Strategy::in_place && !has_addends(task.program)) {
       out = in_place(task);

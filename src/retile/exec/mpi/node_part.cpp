@@ -105,10 +105,8 @@ TileExchange NodePart::on_this_node(const OwnExchange& exchange) const {
                    .out_tiles = task_.shapes.back(),
                    .element_bytes = task_.element_bytes};
   const int here = nodes.first[static_cast<std::size_t>(task_.comm.process())];
-  if (!out.in_tiles.alike()) {
-    out.in_tiles = on_node(task_.shapes.front(), here);
-    out.out_tiles = on_node(task_.shapes.back(), here);
-  }
+  if (!out.in_tiles.alike()) out.in_tiles = on_node(task_.shapes.front(), here);
+  if (!out.out_tiles.alike()) out.out_tiles = on_node(task_.shapes.back(), here);
   const std::vector<Transfer>& own = exchange.exchange().transfers;
   out.exchange.transfers.reserve(static_cast<std::size_t>(std::count_if(
       own.begin(), own.end(), [&](const Transfer& transfer) { return nodes.together(transfer); })));

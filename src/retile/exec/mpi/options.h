@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "retile/core/element_type.h"
 #include "retile/core/size.h"
@@ -38,7 +39,23 @@ enum class WrongBuffers {
   end_job,  ///< MPI_Abort with a message, by who was given them; nobody asks the others
 };
 
-/// The same on all processes. Small values are slow, never wrong.
+/// A larger array of this process, in C order, in which its tile lies: with ghost cells around it, say, or
+/// in rows that are longer than those of the tile. What lies beside the tile goes to nobody
+/// and is not written.
+struct LocalArray {
+  std::vector<Size> extents;
+  /// Where the tile begins in every dimension; no numbers: at the first element.
+  std::vector<Size> start = {};
+};
+
+/// Those that hold the tiles of `from` and of `to`. One that is given is given by all processes, each by
+/// its own numbers.
+struct LocalArrays {
+  std::optional<LocalArray> in = {};
+  std::optional<LocalArray> out = {};
+};
+
+/// The same on all processes, but for the numbers of `arrays`. Small values are slow, never wrong.
 struct Options {
   /// Most bytes of the buffers through which tiles are packed and unpacked; 2 * n elements (n:
   /// largest group; for messages 1), in shared memory a page and 128 bytes per process, are always
@@ -64,6 +81,9 @@ struct Options {
   /// What the elements are, for Programs with addends: who adds elements must know. Others need no
   /// type, but where there is one, it has the element size.
   std::optional<ElementType> element_type = {};
+  /// Where tiles lie in larger arrays. Then buffers are these arrays, own ones too, and the exchange is the
+  /// only strategy.
+  LocalArrays arrays = {};
 };
 
 }  // namespace retile::mpi

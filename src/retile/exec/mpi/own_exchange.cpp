@@ -65,7 +65,12 @@ void OwnExchange::take() {
   std::size_t count = 0;
   for_each([&count](const Transfer&) { ++count; });
   own_.transfers.reserve(count);
-  for_each([this](const Transfer& transfer) { own_.transfers.push_back(transfer); });
+  for_each([this](const Transfer& transfer) {
+    Transfer& own = own_.transfers.emplace_back(transfer);
+    if (task_->placement == nullptr) return;
+    task_->placement->in.move(own.source, own.source_start);
+    task_->placement->out.move(own.target, own.target_start);
+  });
   made_.reset();
   taken_ = true;
 }

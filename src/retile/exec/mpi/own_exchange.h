@@ -43,7 +43,7 @@ class OwnExchange {
   [[nodiscard]] const MostBoxes& most() const { return most_; }
   /// Transfers for which the list of all has room; nothing where there is none but the Program's.
   [[nodiscard]] std::optional<Size> listed() const;
-  /// Precondition: take().
+  /// Between the arrays where tiles lie in larger ones. Precondition: take().
   [[nodiscard]] const Exchange& exchange() const { return own_; }
 
  private:

@@ -107,7 +107,11 @@ struct Redistributor::Making {
   const Options& options;
 
   [[nodiscard]] Result<void> check() const;
-  [[nodiscard]] Result<std::vector<DeviceShapes>> agreed_shapes() const;
+  /// Where the tiles lie, as far as this process knows.
+  [[nodiscard]] Result<Placement> placement_here(const std::vector<DeviceShapes>& shapes) const;
+  [[nodiscard]] Result<std::vector<DeviceShapes>> agreed_shapes(Placement& placement) const;
+  [[nodiscard]] Result<void> tell_places(Placement& placement,
+                                         std::vector<DeviceShapes>& shapes) const;
   [[nodiscard]] Result<void> run() const;
 };
 
@@ -132,6 +136,11 @@ Result<void> Redistributor::Making::check() const {
     return refuse(Code::bad_argument, "element_type has another size than the elements");
   }
   if (has_addends(program)) {
+    if (options.arrays.in || options.arrays.out) {
+      return refuse(Code::unsupported,
+                    "a Program with addends takes no tiles that lie in larger arrays "
+                    "(options.arrays)");
+    }
     if (!options.element_type) {
       return refuse(Code::unsupported,
                     "a Program with addends is run with elements of a known type only "
@@ -147,8 +156,23 @@ Result<void> Redistributor::Making::check() const {
                             program.devices, state.comm.processes()));
 }
 
-/// Collective: the shapes of all tiles, where all were given the same and it is good.
-Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
+Result<Placement> Redistributor::Making::placement_here(
+    const std::vector<DeviceShapes>& shapes) const {
+  const auto end = [&](const std::optional<LocalArray>& array, const DeviceShapes& tiles,
+                       const char* name) {
+    return PlacedEnd::make(array, tiles.of(state.comm.process()), program.devices, element_bytes,
+                           name);
+  };
+  auto in = end(options.arrays.in, shapes.front(), "options.arrays.in");
+  if (!in) return tl::unexpected(in.error());
+  auto out = end(options.arrays.out, shapes.back(), "options.arrays.out");
+  if (!out) return tl::unexpected(out.error());
+  return Placement{std::move(*in), std::move(*out)};
+}
+
+/// Collective: the shapes of all tiles, where all were given the same and it is good, and where this
+/// process's lie.
+Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes(Placement& placement) const {
   std::vector<DeviceShapes> shapes;
   std::uint64_t program_hash = 0;
   const auto checked = or_out_of_memory([&]() -> Result<void> {
@@ -156,12 +180,15 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
     auto found = tile_shapes(program, element_bytes);
     if (!found) return tl::unexpected(found.error());
     shapes = std::move(*found);
+    auto placed = placement_here(shapes);
+    if (!placed) return tl::unexpected(placed.error());
+    placement = std::move(*placed);
     program_hash = hash_of(program);
     return {};
   });
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   const std::optional<ElementType>& type = options.element_type;
-  const std::array<Given, 11> given{{
+  const std::array<Given, 13> given{{
       {"Programs", program_hash},
       {"element sizes", number(element_bytes)},
       {"options (chunk_bytes)", number(options.chunk_bytes)},
@@ -173,6 +200,8 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
       {"options (huge_pages)", number(options.huge_pages)},
       {"options (memory_limit_bytes)", number(options.memory_limit_bytes.value_or(-1))},
       {"options (element_type)", type ? 1 + number(type->kind) : 0},
+      {"options (arrays.in)", number(options.arrays.in.has_value())},
+      {"options (arrays.out)", number(options.arrays.out.has_value())},
   }};
   if (auto agreed = agree(state.comm, checked, given); !agreed) {
     return tl::unexpected(agreed.error());
@@ -180,10 +209,34 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
   return shapes;
 }
 
+/// Collective: every process tells where its tile lies, and arrays take the place of the end tiles.
+Result<void> Redistributor::Making::tell_places(Placement& placement,
+                                                std::vector<DeviceShapes>& shapes) const {
+  const auto tell = [&](PlacedEnd& end, DeviceShapes& tiles) -> Result<void> {
+    if (end.alone()) return {};
+    const std::span<const std::byte> mine = end.mine();
+    const auto told = state.comm.allgather(mine.data(), end.all(), static_cast<Size>(mine.size()));
+    // The others wait in it, and nobody could tell them.
+    if (!told) state.comm.abort(environment_failed, told.error().message);
+    return state.comm.agree(or_out_of_memory([&]() -> Result<void> {
+      tiles = end.arrays();
+      return {};
+    }));
+  };
+  if (shapes.size() == 1) shapes.push_back(shapes.front());  // without steps both ends are one
+  if (auto told = tell(placement.in, shapes.front()); !told) return told;
+  return tell(placement.out, shapes.back());
+}
+
 /// Collective.
 Result<void> Redistributor::Making::run() const {
-  const auto shapes = agreed_shapes();
+  Placement placement;
+  auto shapes = agreed_shapes(placement);
   if (!shapes) return tl::unexpected(shapes.error());
+  const bool placed = !placement.in.alone() || !placement.out.alone();
+  if (placed) {
+    if (auto told = tell_places(placement, *shapes); !told) return told;
+  }
   if (!state.context->nodes) {
     auto found = find_nodes(state.comm, options.partition);
     if (!found) return tl::unexpected(found.error());
@@ -191,6 +244,7 @@ Result<void> Redistributor::Making::run() const {
   }
   Task task{*state.context, state.comm, *state.context->nodes, state.meter, program, *shapes,
             element_bytes,  options,    options.chunk_bytes};
+  if (placed) task.placement = &placement;
   if (options.element_type) task.adder = add::adder_of(program, *options.element_type).value();
   state.in_bytes = task.in_bytes();
   state.out_bytes = task.out_bytes();
@@ -326,11 +380,11 @@ Size Redistributor::peak_limit_bytes() const { return state_->chosen.peak_limit_
 Size Redistributor::preparing_limit_bytes() const { return state_->chosen.preparing_limit_bytes; }
 
 Result<void> redistribute(MPI_Comm comm, const Program& program, std::span<const std::byte> in,
-                          std::span<std::byte> out, Size element_bytes) {
+                          std::span<std::byte> out, Size element_bytes, const LocalArrays& arrays) {
   auto context = kept_context(comm);
   if (!context) return tl::unexpected(context.error());
   auto redistributor =
-      Redistributor::made_in(std::move(*context), program, element_bytes, Options{});
+      Redistributor::made_in(std::move(*context), program, element_bytes, {.arrays = arrays});
   if (!redistributor) return tl::unexpected(redistributor.error());
   return redistributor->run(in, out);
 }

@@ -58,7 +58,8 @@ class Redistributor {
   ~Redistributor();
 
   /// Collective. Moves the data: `in` is this process's tile of `from`, `out` its tile of `to`,
-  /// both in C order. `in` is left as it is, `out` is also scratch space. Allocates nothing.
+  /// both in C order; with options.arrays the arrays in which they lie. `in` is left as it is, the tile in
+  /// `out` is also scratch space, and what lies beside it is left as it is. Allocates nothing.
   /// \error bad_argument on all processes when a buffer of any process has another size than
   ///        in_bytes(), out_bytes(), or they overlap; with options.own_buffers, when they are not
   ///        input() and output(). Then `out` holds anything. With WrongBuffers::end_job that, and in any
@@ -79,8 +80,9 @@ class Redistributor {
   /// processes.
   [[nodiscard]] const std::vector<std::string>& reasons() const;
 
-  [[nodiscard]] Size in_bytes() const;  ///< size of this process's tile of `from`, 0 if it is empty
-  [[nodiscard]] Size out_bytes() const;  ///< size of its tile of `to`
+  /// Size of this process's tile of `from`, 0 if it is empty; with options.arrays.in, of its array.
+  [[nodiscard]] Size in_bytes() const;
+  [[nodiscard]] Size out_bytes() const;  ///< the same of `to`
 
   /// Bytes that this process receives from others in one run.
   [[nodiscard]] Size received_bytes() const;
@@ -122,7 +124,7 @@ class Redistributor {
   struct Making;
   friend Result<void> redistribute(MPI_Comm comm, const Program& program,
                                    std::span<const std::byte> in, std::span<std::byte> out,
-                                   Size element_bytes);
+                                   Size element_bytes, const LocalArrays& arrays);
   /// make() with what is there of the communicator.
   [[nodiscard]] static Result<Redistributor> made_in(std::shared_ptr<Context> context,
                                                      const Program& program, Size element_bytes,
@@ -137,6 +139,6 @@ class Redistributor {
 /// MPI ends: a duplicate of it, and shared memory of a node's processes, up to 1.2 MiB for each.
 [[nodiscard]] Result<void> redistribute(MPI_Comm comm, const Program& program,
                                         std::span<const std::byte> in, std::span<std::byte> out,
-                                        Size element_bytes);
+                                        Size element_bytes, const LocalArrays& arrays = {});
 
 }  // namespace retile::mpi

@@ -22,6 +22,7 @@
 #include "retile/exec/mpi/mpi_wrapper.h"
 #include "retile/exec/mpi/nodes.h"
 #include "retile/exec/mpi/options.h"
+#include "retile/exec/mpi/placement.h"
 #include "retile/program/program.h"
 
 namespace retile::mpi {
@@ -71,6 +72,8 @@ struct Task {
   const Options& options;
   Size chunk_bytes;  ///< as in the options, or less where a memory limit asks for it
   std::optional<add::Adder> adder = {};  ///< of a Program that adds
+  /// Where tiles lie in larger arrays; then `shapes` has the arrays in the place of the end tiles.
+  const Placement* placement = nullptr;
 
   [[nodiscard]] std::size_t rank() const { return program.from.rank(); }
   /// Of this process's tiles.
