@@ -198,7 +198,7 @@ const Problem& asked(const Plan& plan) {
 
 /// Where steps count the dimensions of a view.
 std::string view_text(const Plan& plan) {
-  if (!plan.array || plan.steps.empty()) return "";
+  if (!plan.array) return "";
   return fmt::format("in the view {} of the array\n", shape_text(plan.problem.from.global()));
 }
 

@@ -818,15 +818,25 @@ std::optional<Problem> problem_viewed(const Problem& problem) {
   return Problem{*std::move(from), *std::move(to), problem.spelling};
 }
 
+/// The plan of a view as one of the array. Where nothing is done, no view is needed, but for the digits of
+/// addends.
+Plan seen_from_array(Plan plan, const Problem& problem) {
+  if (!plan.steps.empty() || !plan.legs.empty() || problem.from.addends()) {
+    plan.array = problem;
+    return plan;
+  }
+  plan.problem = problem;
+  plan.device_at.reset();
+  plan.uneven.reset();
+  return plan;
+}
+
 /// A plan but for what a bound of 0 says of all steps.
 Result<Plan> plan_of_kind(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
   if (const auto viewed = problem_viewed(problem)) {
     auto made = plan_of_kind(*viewed, options);
-    if (made && !made->exchange) {
-      made->array = problem;
-      return made;
-    }
+    if (made && !made->exchange) return seen_from_array(*std::move(made), problem);
   }
   if (problem.from.addends() || problem.to.addends()) return plan_adding(problem, options);
   auto renamed = in_digits(problem);
