@@ -107,8 +107,7 @@ TEST(Uneven, four_empty_devices_become_two) {
 
 TEST(Uneven, one_element_on_twelve_devices) {
   const Solved it = solve("a:3,b:4", "[1{a}1, 1{b}1]", "[1{b}1, 1{a}1]");
-  EXPECT_EQ(transfers(it.program), 1U);
-  EXPECT_EQ(received(it.program), std::vector<Size>(12, 0));
+  EXPECT_TRUE(it.program.steps.empty());  // the first device has it at both ends
   EXPECT_EQ(it.plan.cost, 0);
 }
 
