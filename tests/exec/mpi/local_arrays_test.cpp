@@ -267,6 +267,13 @@ TEST(LocalArrays, one_that_does_not_hold_the_tile_is_refused_by_all) {
                         "hold a tile of ["));
 }
 
+TEST(LocalArrays, one_element_has_an_array_without_dimensions) {
+  const std::string n = std::to_string(processes());
+  const Program program = test::parsed("retile.program/1\nmesh d:" + n + "\nfrom []\nto []\n");
+  EXPECT_TRUE(Redistributor::make(MPI_COMM_WORLD, program, 4, with_in({.extents = {}})));
+  EXPECT_EQ(refusal(program, with_in({.extents = {3}})).code, Code::bad_argument);
+}
+
 TEST(LocalArrays, one_of_too_many_bytes_is_refused_by_all) {
   const Program program = test::rows_to_columns(3, 2);
   const Shape tile = tile_of(program.from);

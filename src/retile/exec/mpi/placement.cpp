@@ -24,7 +24,7 @@ bool holds(const LocalArray& array, const Shape& start, const Shape& tile) {
 Result<PlacedEnd> PlacedEnd::make(const std::optional<LocalArray>& array, const Shape& tile,
                                   Size devices, Size element_bytes, const char* name) {
   PlacedEnd out;
-  if (!array || tile.empty()) return out;
+  if (!array) return out;
   const Shape start = array->start.empty() ? Shape(tile.size(), 0) : array->start;
   if (!holds(*array, start, tile)) {
     return refuse(Code::bad_argument,
