@@ -405,10 +405,10 @@ class Uneven(Case):
                          "exchange; cost 442, height 442 (bound 442)\ncollectives hold more than 1220 bytes\n")
 
     def test_what_the_least_limit_promises_a_run_keeps(self):
-        problem = ("--mesh", "x:2", "--order-to", "[1,0]", "[3, 19]", "[3, 19]")
+        problem = ("--mesh", "x:2", "--order-to", "[1,0]", "[3, 19]", "[3, 10{x}19]")
         for verb in (("plan",), ("run", "--backend", "sim")):
-            self.output(*verb, *problem, "--memory-limit", "456")
-            self.assertEqual(retile(*verb, *problem, "--memory-limit", "455").returncode, 1)
+            self.output(*verb, *problem, "--memory-limit", "348")
+            self.assertEqual(retile(*verb, *problem, "--memory-limit", "347").returncode, 1)
 
     def test_processes_on_no_mesh_run_along(self):
         done = json.loads(self.output("run", "--mesh", "x:2", "--order-to", "[3,4]", "[2{x}4, 3]", "[4, 2{x}3]", "--json"))

@@ -147,7 +147,7 @@ TEST(Dealt, equal_ends_need_no_exchange) {
     EXPECT_TRUE(it.plan.optimal);
     EXPECT_EQ(it.plan.resident, it.plan.bound) << "there is no second tile";
   }
-  EXPECT_TRUE(solve("a:2,b:3", "[2@{a}8]", "[1@{a}8]").plan.exchange.has_value());
+  EXPECT_TRUE(solve("a:2,b:3", "[2@{a}9]", "[1@{a}9]").plan.exchange.has_value());
 }
 
 TEST(Dealt, addends_of_several_boxes_stay_where_they_are_held) {
