@@ -46,6 +46,19 @@ TEST(SeveralBoxes, a_step_that_cannot_be_applied_names_what_it_cannot_move) {
       "[0], element [0], found null");
 }
 
+TEST(SeveralBoxes, a_view_is_of_whole_rounds_in_every_section) {
+  const auto is_read = [](const std::string& sections) {
+    const std::string text =
+        "retile.program/2\nmesh x:2\nfrom [16]\nto [2@{x}" + sections + "]\nview [4,2,2]\n";
+    const bool ours = retile::parse_programs(text).has_value();
+    EXPECT_EQ(ours, !spec::parse_programs(text).error) << text;
+    return ours;
+  };
+  EXPECT_TRUE(is_read("16"));
+  EXPECT_TRUE(is_read("4+12"));
+  EXPECT_FALSE(is_read("6+10"));
+}
+
 TEST(SeveralBoxes, claims_of_where_tiles_lie_hold) {
   const std::string begin =
       "retile.program/2\nmesh x:2\nfrom [2@{x}8]\nto [8]\nallgather dim=0 groups=[[0,1]]";

@@ -136,6 +136,9 @@ TEST(View, equal_sections_are_rounds_and_addends_stay) {
   ASSERT_TRUE(view.has_value());
   EXPECT_EQ(view->tile(), (Shape{2, 1, 2}));
   EXPECT_EQ(view->addends(), sections->addends());
+  // The array is whole rounds, but a section is not.
+  const auto half = Layout::numbered(2, {Cuts::dealt(2, {{6, 2}, {16, 2}})}, {{{1, 2}}});
+  EXPECT_FALSE(common_view(*half, *half));
   // Whole rounds, but not of one length.
   const auto unequal = Layout::numbered(2, {Cuts::dealt(2, {{2, 1}, {6, 2}})}, {{{1, 2}}});
   EXPECT_FALSE(common_view(*unequal, *unequal));

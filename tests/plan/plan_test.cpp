@@ -435,6 +435,7 @@ TEST(Plan, an_exchange_is_of_the_array_and_not_of_a_view) {
   const Plan made = plan(example).value();
   EXPECT_TRUE(made.exchange && !made.array);
   EXPECT_EQ(made.problem.from, example.from);
+  EXPECT_EQ(made.exchange->tile, (Shape{4, 4}));
 }
 
 TEST(Plan, the_devices_of_a_view_keep_their_numbers) {
