@@ -30,6 +30,7 @@
 #include "execution_problems.h"
 #include "figures.h"
 #include "machine.h"
+#include "processes.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/exec/npy/pattern.h"
@@ -40,7 +41,13 @@
 
 namespace {
 
+using bench::give_up;
 using bench::median;
+using bench::process;
+using bench::processes;
+using bench::succeed;
+using bench::time_of_all;
+using bench::value_of;
 using execution_bench::element_bytes;
 using execution_bench::Fftw;
 using execution_bench::MpiTypes;
@@ -65,30 +72,6 @@ constexpr Size small_bytes = Size{1} << 20;
 constexpr int rounds_of_small = 3;
 
 const std::string private_tiles = "shared, private tiles";
-
-int process = 0;
-int processes = 1;
-
-[[noreturn]] void give_up(const std::string& message) {
-  std::cerr << "execution: process " << process << ": " << message << '\n';
-  MPI_Abort(MPI_COMM_WORLD, 4);
-  std::abort();
-}
-
-template <typename T>
-T value_of(retile::Result<T> result, const std::string& what) {
-  if (!result) give_up(what + ": " + render(result.error()));
-  return std::move(*result);
-}
-
-void succeed(const retile::Result<void>& done) {
-  if (!done) give_up(render(done.error()));
-}
-
-/// Seconds since the machine started, the same for all processes.
-double seconds_of_node() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double most_of_all(double mine) {
   MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -266,15 +249,10 @@ class Bench {
   /// clock starts: else it would find its buffers in the caches where the one before it used the same.
   static double time(const Contender& contender, int repeats) {
     if (repeats > 1) contender.run();
-    MPI_Barrier(MPI_COMM_WORLD);
-    // From when the first begins to when the last is through: where there are more processes than
-    // processors, they take turns. All read the clock of the one node; MPI_Wtime would begin with
-    // each process.
-    double times[2] = {-seconds_of_node(), 0};
-    for (int repeat = 0; repeat < repeats; ++repeat) contender.run();
-    times[1] = seconds_of_node();
-    MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return (times[0] + times[1]) / repeats;
+    const auto run = [&] {
+      for (int repeat = 0; repeat < repeats; ++repeat) contender.run();
+    };
+    return time_of_all(run) / repeats;
   }
 
   /// How many runs a timing needs, by the least of a few; also warms up.
@@ -623,7 +601,7 @@ int main(int argc, char** argv) {
                {"rounds", rounds},
                {"machine", copy_bench::machine()},
                {"memory", "std::vector"},
-               {"mpi", execution_bench::mpi_version()}};
+               {"mpi", bench::mpi_version()}};
   results["fftw"] = Fftw::available() ? execution_bench::fftw_version() : "not built in";
   results["scalapack"] = Scalapack::available() ? "built in" : "not built in";
   results["problems"] = Json::array();

@@ -11,14 +11,7 @@
 #endif
 
 #ifdef RETILE_BENCH_SCALAPACK
-// ScaLAPACK comes without headers.
-extern "C" {
-void Cblacs_get(int context, int what, int* value);
-void Cblacs_gridmap(int* context, int* processes, int stride, int rows, int columns);
-void Cblacs_gridexit(int context);
-void Cpsgemr2d(int rows, int columns, float* in, int in_row, int in_column, int* in_descriptor,
-               float* out, int out_row, int out_column, int* out_descriptor, int context);
-}
+#include "blacs.h"
 #endif
 
 namespace execution_bench {
@@ -124,14 +117,6 @@ void MpiTypes::pack_alltoallv(const std::byte* in, std::byte* out, std::byte* pa
     MPI_Unpack(unpacked, static_cast<int>(receive_.bytes), &position, out, 1, receive_.types[k],
                MPI_COMM_WORLD);
   }
-}
-
-std::string mpi_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  const std::string all(text.data(), static_cast<std::size_t>(length));
-  return all.substr(0, all.find(','));
 }
 
 // ---- ScaLAPACK ---------------------------------------------------------------------------------

@@ -93,8 +93,7 @@ class Fftw {
   Fftw() = default;
 };
 
-/// What the peers are built from, for the record: the versions of MPI and of FFTW.
-[[nodiscard]] std::string mpi_version();
+/// What a peer is built from, for the record.
 [[nodiscard]] std::string fftw_version();
 
 }  // namespace execution_bench

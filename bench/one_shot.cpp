@@ -23,6 +23,7 @@
 #include "execution_problems.h"
 #include "figures.h"
 #include "machine.h"
+#include "processes.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/exec/npy/pattern.h"
@@ -32,7 +33,13 @@
 
 namespace {
 
+using bench::give_up;
 using bench::median;
+using bench::process;
+using bench::processes;
+using bench::succeed;
+using bench::time_of_all;
+using bench::value_of;
 using execution_bench::element_bytes;
 using execution_bench::MpiTypes;
 using retile::Exchange;
@@ -41,44 +48,10 @@ using retile::Size;
 using retile::mpi::Redistributor;
 using Json = nlohmann::ordered_json;
 
-int process = 0;
-int processes = 1;
-
-[[noreturn]] void give_up(const std::string& message) {
-  std::cerr << "one_shot: process " << process << ": " << message << '\n';
-  MPI_Abort(MPI_COMM_WORLD, 4);
-  std::abort();
-}
-
-template <typename T>
-T value_of(retile::Result<T> result) {
-  if (!result) give_up(render(result.error()));
-  return std::move(*result);
-}
-
-void succeed(const retile::Result<void>& done) {
-  if (!done) give_up(render(done.error()));
-}
-
-/// Seconds since the machine started, the same for all processes.
-double seconds_of_node() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 struct Contender {
   std::string name;
   std::function<void()> run;
 };
-
-/// From when the first begins to when the last is through.
-double time(const Contender& contender) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  double times[2] = {-seconds_of_node(), 0};
-  contender.run();
-  times[1] = seconds_of_node();
-  MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return times[0] + times[1];
-}
 
 execution_bench::Problem rows_to_columns(Size bytes) {
   const execution_bench::Notation notation(processes);
@@ -128,7 +101,8 @@ Json measure(Size bytes, int rounds, const std::string& falsified) {
   }
   std::vector<std::vector<double>> seconds(contenders.size());
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t k = 0; k < contenders.size(); ++k) seconds[k].push_back(time(contenders[k]));
+    for (std::size_t k = 0; k < contenders.size(); ++k)
+      seconds[k].push_back(time_of_all(contenders[k].run));
   }
   Json result{
       {"problem", problem.name}, {"from", problem.from}, {"to", problem.to}, {"kib", bytes >> 10}};
@@ -185,7 +159,7 @@ int main(int argc, char** argv) {
                {"processes", processes},
                {"rounds", rounds},
                {"machine", copy_bench::machine()},
-               {"mpi", execution_bench::mpi_version()},
+               {"mpi", bench::mpi_version()},
                {"problems", Json::array()}};
   for (std::size_t at = 0; at <= sizes.size();) {
     const std::size_t comma = std::min(sizes.find(',', at), sizes.size());

@@ -21,8 +21,10 @@
 #include <utility>
 #include <vector>
 
+#include "blacs.h"
 #include "figures.h"
 #include "machine.h"
+#include "processes.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
@@ -30,54 +32,19 @@
 #include "retile/plan/plan.h"
 #include "retile/program/program.h"
 
-// ScaLAPACK comes without headers.
-extern "C" {
-void Cblacs_get(int context, int what, int* value);
-void Cblacs_gridmap(int* context, int* processes, int stride, int rows, int columns);
-void Cblacs_gridexit(int context);
-void Cpdgemr2d(int rows, int columns, double* in, int in_row, int in_column, int* in_descriptor,
-               double* out, int out_row, int out_column, int* out_descriptor, int context);
-}
-
 namespace {
 
+using bench::give_up;
 using bench::median;
+using bench::process;
+using bench::processes;
+using bench::succeed;
+using bench::time_of_all;
+using bench::value_of;
 using retile::Program;
 using retile::Size;
 using retile::mpi::Redistributor;
 using Json = nlohmann::ordered_json;
-
-int process = 0;
-int processes = 1;
-
-[[noreturn]] void give_up(const std::string& message) {
-  std::cerr << "scalapack_bench: process " << process << ": " << message << '\n';
-  MPI_Abort(MPI_COMM_WORLD, 4);
-  std::abort();
-}
-
-template <typename T>
-T value_of(retile::Result<T> result) {
-  if (!result) give_up(render(result.error()));
-  return std::move(*result);
-}
-
-void succeed(const retile::Result<void>& done) {
-  if (!done) give_up(render(done.error()));
-}
-
-std::string mpi_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  const std::string all(text.data(), static_cast<std::size_t>(length));
-  return all.substr(0, all.find(','));
-}
-
-/// Seconds since the machine started, the same for all processes.
-double seconds_of_node() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // ---- Layouts -----------------------------------------------------------------------------------
 
@@ -274,16 +241,6 @@ struct Contender {
   std::function<void()> run;
 };
 
-/// From when the first begins to when the last is through.
-double time(const Contender& contender) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  double times[2] = {-seconds_of_node(), 0};
-  contender.run();
-  times[1] = seconds_of_node();
-  MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return times[0] + times[1];
-}
-
 /// At most so many pieces do the cuts of both ends make.
 Size pieces(const Side& from, const Side& to) {
   const auto of = [](const Side& side) {
@@ -316,7 +273,7 @@ double verify(const Problem& problem, const std::vector<Contender>& contenders,
   double seconds = 0;
   for (const Contender& contender : contenders) {
     std::fill(out.begin(), out.end(), -1.0);
-    seconds += time(contender);
+    seconds += time_of_all(contender.run);
     if (contender.name == falsified && !out.empty()) out[out.size() / 2] += 1;
     if (const auto where = wrong(problem.to, out)) {
       give_up(problem.name + ": " + contender.name + " gives wrong elements: " + *where);
@@ -349,7 +306,7 @@ std::vector<std::vector<double>> timed(const std::vector<Contender>& contenders,
   for (int round = 0; round < std::min(rounds, std::max(fitting, 1)); ++round) {
     for (std::size_t k = 0; k < contenders.size(); ++k) {
       const std::size_t turn = (k + static_cast<std::size_t>(round)) % contenders.size();
-      out[turn].push_back(time(contenders[turn]));
+      out[turn].push_back(time_of_all(contenders[turn].run));
     }
   }
   return out;
@@ -477,9 +434,12 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &processes);
   const Given given = given_by(argc, argv);
   if ((processes & (processes - 1)) != 0) give_up("the number of processes is no power of two");
-  Json results{
-      {"schema", "retile.scalapack_run/1"}, {"processes", processes}, {"rounds", given.rounds},
-      {"machine", copy_bench::machine()},   {"mpi", mpi_version()},   {"problems", Json::array()}};
+  Json results{{"schema", "retile.scalapack_run/1"},
+               {"processes", processes},
+               {"rounds", given.rounds},
+               {"machine", copy_bench::machine()},
+               {"mpi", bench::mpi_version()},
+               {"problems", Json::array()}};
   for (std::size_t at = 0; at <= given.sizes.size();) {
     const std::size_t comma = std::min(given.sizes.find(',', at), given.sizes.size());
     const Size kib = std::stoll(given.sizes.substr(at, comma - at));

@@ -25,6 +25,7 @@
 
 #include "figures.h"
 #include "machine.h"
+#include "processes.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
@@ -34,7 +35,12 @@
 
 namespace {
 
+using bench::give_up;
 using bench::median;
+using bench::process;
+using bench::processes;
+using bench::time_of_all;
+using bench::value_of;
 using retile::Program;
 using retile::Size;
 using retile::mpi::Redistributor;
@@ -42,26 +48,6 @@ using retile::mpi::Strategy;
 using Json = nlohmann::ordered_json;
 
 constexpr Size element_bytes = sizeof(float);
-int process = 0;
-int processes = 1;
-
-[[noreturn]] void give_up(const std::string& message) {
-  std::cerr << "sums: process " << process << ": " << message << '\n';
-  MPI_Abort(MPI_COMM_WORLD, 4);
-  std::abort();
-}
-
-template <typename T>
-T value_of(retile::Result<T> result, const std::string& what) {
-  if (!result) give_up(what + ": " + render(result.error()));
-  return std::move(*result);
-}
-
-/// Seconds since the machine started, the same for all processes.
-double seconds_of_node() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // ---- Elements ------------------------------------------------------------------------------------
 
 /// Whole numbers so small that their sums are exact in any order.
@@ -171,16 +157,6 @@ class Bench {
     }
   }
 
-  /// Seconds from when the first begins to when the last is through.
-  static double time(const Contender& contender) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double times[2] = {-seconds_of_node(), 0};
-    contender.run();
-    times[1] = seconds_of_node();
-    MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return times[0] + times[1];
-  }
-
  private:
   template <typename Run>
   void add(const std::string& name, const std::string& kind, const Buffer& in, const Buffer& out,
@@ -237,12 +213,12 @@ Json measure(bool scatters, Size elements, int rounds, const std::string& falsif
   const auto& contenders = bench.contenders();
   for (const Contender& contender : contenders) {
     bench.verify(contender, contender.name == falsified);
-    Bench::time(contender);  // once more, so that MPI has what it needs
+    time_of_all(contender.run);  // once more, so that MPI has what it needs
   }
   std::vector<std::vector<double>> seconds(contenders.size());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t k = 0; k < contenders.size(); ++k) {
-      seconds[k].push_back(Bench::time(contenders[k]));
+      seconds[k].push_back(time_of_all(contenders[k].run));
     }
   }
   Json out{{"problem", scatters ? "reduce-scatter" : "all-reduce"},
