@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "retile/core/walk.h"
 #include "retile/exec/copy/kernels.h"
 #include "retile/exec/copy/stores.h"
 
@@ -55,8 +56,8 @@ BoxStream::BoxStream(End end, Size element_bytes, const Shape& tile,
     boxes.clear();
     for (const Transfer* transfer : in_order) boxes.push_back({.first = transfer});
   }
-  Shape strides(rank_, element_bytes);
-  for (std::size_t i = tile.size(); i-- > 1;) strides[i - 1] = strides[i] * tile[i];
+  Shape strides = byte_strides(tile, element_bytes);
+  strides.resize(rank_, element_bytes);
   if (repeat) {
     rank_ += 2;
   } else {
@@ -73,14 +74,13 @@ void BoxStream::add(const Repeats& boxes, End end, const Shape& tile_strides) {
   const Transfer& first = *boxes.first;
   Shape Transfer::*const start =
       end == End::source ? &Transfer::source_start : &Transfer::target_start;
-  Box box{.offset = 0, .bytes = element_bytes_, .shape = numbers_.size()};
+  Box box{.offset = offset_of(first.*start, tile_strides),
+          .bytes = element_bytes_,
+          .shape = numbers_.size()};
   const std::size_t more = strides_.empty() ? 2 : 0;
   numbers_.resize(numbers_.size() + (more > 0 ? 3 : 2) * rank_, 1);
   Size* const shape = numbers_.data() + box.shape;
-  for (std::size_t i = 0; i < first.shape.size(); ++i) {
-    shape[more + i] = first.shape[i];
-    box.offset += (first.*start)[i] * tile_strides[i];
-  }
+  std::copy(first.shape.begin(), first.shape.end(), shape + more);
   if (more > 0) {
     Size* const strides = shape + 2 * rank_;
     shape[0] = boxes.outer;

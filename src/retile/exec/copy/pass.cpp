@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "retile/core/assert.h"
 #include "retile/core/element_type.h"
+#include "retile/core/walk.h"
 #include "retile/exec/copy/kernels.h"
 #include "retile/exec/copy/repeats.h"
 #include "retile/exec/copy/runs.h"
@@ -46,16 +46,6 @@ void assert_inside(const Shape& tile, const Shape& start, const Shape& shape) {
     RETILE_ASSERT(shape[i] >= 1 && start[i] >= 0 && shape[i] <= tile[i] - start[i],
                   "a box that is not inside of its tile");
   }
-}
-
-[[nodiscard]] Shape strides_of(const Shape& tile, Size element_bytes) {
-  Shape out(tile.size(), element_bytes);
-  for (std::size_t i = tile.size(); i-- > 1;) out[i - 1] = out[i] * tile[i];
-  return out;
-}
-
-[[nodiscard]] Size offset_of(const Shape& start, const Shape& strides) {
-  return std::inner_product(start.begin(), start.end(), strides.begin(), Size{0});
 }
 
 // The loops over boxes that lie in regular steps, the innermost first.
@@ -120,8 +110,8 @@ Pass::Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceSha
     const Transfer& transfer = *boxes.first;
     const Shape& source_tile = source_tiles.of(transfer.source);
     const Shape& target_tile = target_tiles.of(transfer.target);
-    const Shape source_strides = strides_of(source_tile, element_bytes);
-    const Shape target_strides = strides_of(target_tile, element_bytes);
+    const Shape source_strides = byte_strides(source_tile, element_bytes);
+    const Shape target_strides = byte_strides(target_tile, element_bytes);
     std::vector<Loop> around = loops_around(boxes, source_strides, target_strides);
     Alike& alike = members_of_shape[loops_key(transfer, source_tiles, target_tiles, around)];
     if (alike.first == nullptr) {

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "retile/core/walk.h"
+
 namespace retile::copy {
 namespace {
 
@@ -75,11 +77,13 @@ std::vector<Repeats> repeats_of(std::span<const Transfer* const> transfers) {
 }
 
 Size step_of(const Transfer& from, const Transfer& to, Shape Transfer::*start,
-             std::span<const Size> strides) {
-  Size out = 0;
-  for (std::size_t k = 0; k < (from.*start).size(); ++k) {
-    out += ((to.*start)[k] - (from.*start)[k]) * strides[k];
-  }
+             const Shape& strides) {
+  return offset_of(to.*start, strides) - offset_of(from.*start, strides);
+}
+
+Shape byte_strides(const Shape& tile, Size element_bytes) {
+  Shape out = strides_of(tile);
+  for (Size& stride : out) stride *= element_bytes;
   return out;
 }
 

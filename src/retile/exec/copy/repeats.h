@@ -26,6 +26,9 @@ struct Repeats {
 
 /// How far `to` lies behind `from` in a tile of these strides: in the old tile, or in the new one.
 [[nodiscard]] Size step_of(const Transfer& from, const Transfer& to, Shape Transfer::*start,
-                           std::span<const Size> strides);
+                           const Shape& strides);
+
+/// How far apart the neighbours along each dimension of a tile lie, in bytes.
+[[nodiscard]] Shape byte_strides(const Shape& tile, Size element_bytes);
 
 }  // namespace retile::copy
