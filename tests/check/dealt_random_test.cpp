@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "check/another_number.h"
 #include "check/judge.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
@@ -72,7 +73,7 @@ class Draws {
   std::string changed(Program program, Change change) {
     if (change == Change::text) {
       if (below(2) == 0) program = with_claim(std::move(program));
-      return spoiled(retile::to_text(program));
+      return with_another_number(retile::to_text(program), random_);
     }
     if (change == Change::other_end) {
       const std::string text = retile::to_text(program);
@@ -225,21 +226,6 @@ class Draws {
       behind.target_start[i] += box.shape[i];
       boxes.push_back(std::move(behind));
     }
-  }
-
-  /// One number is another.
-  std::string spoiled(const std::string& text) {
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    std::vector<std::size_t> begins;
-    for (std::size_t at = text.find('\n') + 1; at < text.size(); ++at) {
-      if (is_digit(text[at]) && !is_digit(text[at - 1])) begins.push_back(at);
-    }
-    const std::size_t begin = begins[below(begins.size())];
-    std::size_t end = begin;
-    while (is_digit(text[end])) ++end;
-    const Size changed =
-        std::stoll(text.substr(begin, end - begin)) + std::array{-1, 1, 2}[below(3)];
-    return text.substr(0, begin) + std::to_string(std::max<Size>(0, changed)) + text.substr(end);
   }
 
   std::mt19937_64 random_;

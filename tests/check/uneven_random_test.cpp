@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "check/another_number.h"
 #include "check/judge.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
@@ -59,24 +60,11 @@ class Draws {
 
   /// The text with one number changed, as one of version 2.
   std::string spoiled(const std::string& text) {
-    std::vector<std::size_t> numbers;  // where they begin
-    for (std::size_t at = text.find('\n') + 1; at < text.size(); ++at) {
-      if (is_digit(text[at]) && !is_digit(text[at - 1])) numbers.push_back(at);
-    }
-    if (numbers.empty()) return text;
-    const std::size_t begin = numbers[random_() % numbers.size()];
-    std::size_t end = begin;
-    while (is_digit(text[end])) ++end;
-    const Size change = std::vector<Size>{-1, 1, 2}[random_() % 3];
-    const Size number = std::max<Size>(0, std::stoll(text.substr(begin, end - begin)) + change);
-    const std::size_t body = text.find('\n') + 1;
-    return "retile.program/2\n" + text.substr(body, begin - body) + std::to_string(number) +
-           text.substr(end);
+    const std::string out = with_another_number(text, random_);
+    return "retile.program/2\n" + out.substr(out.find('\n') + 1);
   }
 
  private:
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
   /// Groups of random devices of one size, or now and then of two.
   retile::DeviceTable groups() {
     std::vector<Size> order = shuffled();

@@ -25,15 +25,12 @@ using mpi::LocalArrays;
 using mpi::Options;
 using mpi::Redistributor;
 using mpi::Strategy;
+using test::between;
 using test::Bytes;
 using test::pattern_tile;
 using test::process;
 using test::processes;
 using testing::HasSubstr;
-
-Program between(Layout from, Layout to) {
-  return direct(Problem::make(std::move(from), std::move(to)).value()).value();
-}
 
 Shape tile_of(const Layout& layout) {
   return shapes_of(layout)[static_cast<std::size_t>(process())];

@@ -8,10 +8,13 @@
 #include <csignal>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/mpi/processes.h"
 #include "exec/programs.h"
+#include "retile/core/problem.h"
+#include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/options.h"
 #include "retile/program/program.h"
 
@@ -42,6 +45,11 @@ inline Program rows_to_columns(Size rows, Size columns) {
   return with_processes("[" + std::to_string(rows) + "{d}" + all_rows + ", " + all_columns + "]",
                         "[" + all_rows + ", " + std::to_string(columns) + "{d}" + all_columns + "]",
                         "alltoall split=1 concat=0");
+}
+
+/// One exchange from tiles of one layout to those of another.
+inline Program between(Layout from, Layout to) {
+  return direct(Problem::make(std::move(from), std::move(to)).value()).value();
 }
 
 /// One exchange, and which processes are on one node.

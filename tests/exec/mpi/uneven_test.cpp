@@ -22,14 +22,11 @@ namespace {
 using mpi::Options;
 using mpi::Redistributor;
 using mpi::Strategy;
+using test::between;
 using test::Bytes;
 using test::pattern_tile;
 using test::process;
 using test::processes;
-
-Program between(Layout from, Layout to) {
-  return direct(Problem::make(std::move(from), std::move(to)).value()).value();
-}
 
 /// One way to move, and blocks of processes that are taken for nodes.
 struct Way {
