@@ -1,7 +1,8 @@
 # Tests of several processes; RetileTests.cmake says how they are made.
 
 # The environment of tests that start MPI. Open MPI on one machine with fewer cores than processes: permit it (also as root),
-# and let idle processes give way. Cross-memory attach is off because containers commonly forbid it.
+# and let idle processes give way. Cross-memory attach is off because containers commonly forbid it. Processes of one machine
+# take ob1 in the end; naming it saves each a tenth of its start.
 set(RETILE_MPI_ENVIRONMENT
     GTEST_COLOR=no # mpiexec looks like a terminal to its processes
     OMPI_ALLOW_RUN_AS_ROOT=1
@@ -9,6 +10,7 @@ set(RETILE_MPI_ENVIRONMENT
     OMPI_MCA_rmaps_base_oversubscribe=1
     OMPI_MCA_mpi_yield_when_idle=1
     OMPI_MCA_hwloc_base_binding_policy=none
+    OMPI_MCA_pml=ob1
     OMPI_MCA_btl_vader_single_copy_mechanism=none)
 
 # RETILE_MPI_ENVIRONMENT of tests with a dozen processes on a node. Clang 14's LeakSanitizer sometimes crashes when so many

@@ -47,13 +47,18 @@ set(RETILE_TIMEOUT_house 300)
 set(RETILE_TIMEOUT_slow 1800)
 set(RETILE_TIMEOUT_all 300)
 # Entries that get the label `all`: they run with `scripts/test --all` only. They take long, and what they pass beside the entries
-# that always run is more of the same: more processes on the same paths, every element size with every number of processes, longer
-# walks through the oracle's own statements, counts of lines, and a fuzzer for the mistake that house.foreign.ctest finds.
+# that always run is more of the same: more processes on the same paths, every element size with every number of processes, recorded calls
+# of runs that other tests make and judge, longer walks through the oracle's own statements and texts at its limits, counts of lines,
+# and a fuzzer for the mistake that house.foreign.ctest finds.
 set(RETILE_WITH_ALL
     "^exec\\.mpi\\..*\\.ranks_(3|6|8|12|64)$"
     "^exec\\.mpi\\.redistribute\\.ranks_24$"
     "^exec\\.mpi\\.nodes\\.(TwoNodes|Tcp)$"
     "^cli\\.run_mpi_everysize$"
+    "^cli\\.spmd_run_listings$"
+    "^cli\\.docs_long$"
+    "^house\\.calls\\.recorded_mpi$"
+    "^spec\\.oracle\\.verbs_long$"
     "^spec\\.paper\\..*_walks$"
     "^spec\\.search\\.tiles$"
     "^spec\\.oracle\\.certify_lines$"

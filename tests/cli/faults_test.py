@@ -205,16 +205,20 @@ class Told(Case):
     def lines(self, said):
         return re.findall(r"retile: ([^\r\n\x1b]*)", said)
 
-    def run_for(self, seconds, stderr):
+    def run_until(self, stderr, is_enough):
+        """Ends a run that would go on for long a second after enough was said."""
         job = subprocess.Popen([RETILE, "run", *LONG, "--backend", "sim"], stdout=subprocess.DEVNULL, stderr=stderr,
                                env=environment(), cwd=self.folder)
-        time.sleep(seconds)
+        late = time.monotonic() + 30
+        while not is_enough() and time.monotonic() < late:
+            time.sleep(0.1)
+        time.sleep(1)
         job.terminate()
         job.wait()
 
     def test_a_file_gets_a_line_for_each_stage(self):
         with open(self.path("said"), "w+b") as said:
-            self.run_for(5, said)
+            self.run_until(said, lambda: b"move" in read(self.path("said")))
             said.seek(0)
             stages = [re.match(r"\w+", line).group() for line in self.lines(said.read().decode())]
         self.assertIn("move", stages)
@@ -222,14 +226,20 @@ class Told(Case):
 
     def test_a_terminal_gets_one_line_that_is_written_anew(self):
         ours, theirs = os.openpty()
-        self.run_for(5, theirs)
+        os.set_blocking(ours, False)
+        said = bytearray()
+
+        def is_enough():
+            try:
+                while part := os.read(ours, 4096):
+                    said.extend(part)
+            except OSError:  # nothing now, or nobody any more
+                pass
+            return len(self.lines(said.decode())) > 2
+
+        self.run_until(theirs, is_enough)
         os.close(theirs)
-        said = b""
-        try:
-            while part := os.read(ours, 4096):
-                said += part
-        except OSError:
-            pass
+        is_enough()
         os.close(ours)
         self.assertGreater(len(self.lines(said.decode())), 2)
         self.assertEqual(said.count(b"\n"), 0)

@@ -89,7 +89,7 @@ class Launched(Runs):
     def test_every_number_of_processes_and_every_element_size(self):
         for count in PROBLEMS:
             self.is_right(count, "f32")
-        for dtype in DTYPES:
+        for dtype in ("u8", "c128"):
             self.is_right(4, dtype)
 
     def test_n_is_the_number_of_devices(self):
@@ -112,7 +112,7 @@ class Launched(Runs):
         for name, way in ways.items():
             with self.subTest(strategy=name):
                 path = self.path(name + ".npy")
-                done = retile("run", *EXAMPLE, "--strategy", name, "--repeat", "3", "--output", path, "--explain", "--json")
+                done = retile("run", *FOUR, "--strategy", name, "--repeat", "3", "--output", path, "--explain", "--json")
                 self.assertEqual(done.returncode, 0, done)
                 report = json.loads(done.stdout)
                 self.assertTrue(report["right"])

@@ -77,7 +77,7 @@ class Tiles(Case):
     def test_there_and_back(self):
         for name, (mesh, start, end, shape, old, new) in PROBLEMS.items():
             for descr, size in SIZES.items():
-                if name != "even" and descr != ">i8":
+                if name != "even" and descr != ">i8" or descr == "<f4":
                     continue  # what is not even is read and written by the same code for all sizes
                 with self.subTest(problem=name, descr=descr):
                     elements = 1
