@@ -67,8 +67,10 @@ set(RETILE_WITH_ALL
     "^house\\.install\\.")
 # Cases of GoogleTest that run with `scripts/test --all` only, as "<entry>|<filter>": they are the entry <entry>.more, and
 # <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes, or small sums.
-set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/3"
+set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/2:Small/EveryPair.*/3"
                           "check.mutants|Mutants.of_the_examples_are_all_found"
+                          "whole.smaller|Smaller.mistakes_in_a_block_of_real_size"
+                          "spec.program.check|Limits.a_long_chain_of_iotas_over_many_devices_is_undecided_at_once"
                           "check.random|Mutants.of_hundreds_of_planned_programs_are_found"
                           "prove.scale|ProveScale.mutants_on_65536_devices:ProveScale.other_iotas_are_refuted_symbolically"
                           "prove.addends|Addends.with_the_second_solver_beside_the_first"
@@ -330,6 +332,7 @@ function(retile_prepare_tests)
     target_compile_definitions(retile_test_support INTERFACE RETILE_SANITIZED)
   endif()
   if(RETILE_SANITIZE AND NOT RETILE_INSTRUMENT_TESTS)
+    target_compile_definitions(retile_test_support INTERFACE RETILE_FEW_SAMPLES)
     # The sanitizers watch the rooms. Without them a test compiles in half the time, and without optimisation in half of that, which
     # is more than it then runs longer.
     set(is_instrumented "$<BOOL:$<TARGET_PROPERTY:RETILE_INSTRUMENTED>>")

@@ -10,6 +10,7 @@
 
 #include "retile/array/matching.h"
 #include "retile/spmd/judge.h"
+#include "support/samples.h"
 
 namespace retile::array::choose_test {
 namespace {
@@ -213,7 +214,7 @@ TEST(Choose, random_chains) {
 #ifdef RETILE_SLOW_TESTS
   const int rounds = 40;
 #else
-  const int rounds = 60;
+  const int rounds = support::samples(360);
 #endif
   Random random(7);
   for (int round = 0; round < rounds; ++round) {

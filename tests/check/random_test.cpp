@@ -150,7 +150,7 @@ TEST(Check, digits_and_lists_of_base_offsets_get_one_verdict) {
                            "a:2,b:2,c:2,d:2,e:2,f:2,g:2,h:2", "a:12,b:18,c:9"}) {
     support::Random random(7);
     const retile::Mesh mesh = retile::parse_mesh(text).value();
-    for (std::uint64_t seed = 0; seed < support::samples(40U); ++seed) {
+    for (std::uint64_t seed = 0; seed < support::samples(80U); ++seed) {
       const Choose choose = support::random_choices(seed);
       std::vector<Program> programs = {
           retile::lower(retile::plan(support::draw_problem(random, mesh)).value())};

@@ -14,6 +14,7 @@
 #include "retile/foreign/judge.h"
 #include "retile/foreign/reader.h"
 #include "retile/program/forms/text.h"
+#include "support/samples.h"
 
 namespace retile::foreign {
 namespace to_program_test {
@@ -247,7 +248,7 @@ TEST(ToProgram, nothing_to_do_is_no_step) {
 /// Random modules, whose ends are whatever layouts of their tiles: nearly all of them are wrong.
 TEST(ToProgram, random_modules_are_judged_alike) {
   int judged = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < support::samples(6000U); ++seed) {
     std::mt19937_64 random(seed);
     testing::RandomModule module([&](Size bound) {
       return static_cast<Size>(random() % static_cast<std::uint64_t>(bound));
@@ -275,7 +276,7 @@ TEST(ToProgram, random_modules_are_judged_alike) {
                                                std::vector<std::vector<Digit>>(tile.size()))));
     }
   }
-  EXPECT_GT(judged, 200);
+  EXPECT_GT(judged, support::samples(500));
 }
 
 }  // namespace to_program_test

@@ -116,15 +116,15 @@ void expect_valid(const std::string& what, const rc::Gen<T>& gen, const Fault& f
 }
 
 TEST(Shrinking, keeps_every_value_valid) {
-  expect_valid("meshes", support::meshes(), mesh_fault, support::samples<std::size_t>(20));
-  expect_valid("types", support::types(), type_fault, support::samples<std::size_t>(20));
-  expect_valid("problems", support::problems(), problem_fault, support::samples<std::size_t>(20));
+  expect_valid("meshes", support::meshes(), mesh_fault, support::samples<std::size_t>(40));
+  expect_valid("types", support::types(), type_fault, support::samples<std::size_t>(40));
+  expect_valid("problems", support::problems(), problem_fault, support::samples<std::size_t>(40));
   expect_valid("sequences", support::sequences(), sequence_fault,
-               support::samples<std::size_t>(10));
-  expect_valid("nearly typed steps", support::nearly_typed(), nearly_fault,
                support::samples<std::size_t>(20));
-  expect_valid("tile maps", support::tile_maps(), map_fault, support::samples<std::size_t>(10));
-  expect_valid("Programs", support::programs(), program_fault, support::samples<std::size_t>(6));
+  expect_valid("nearly typed steps", support::nearly_typed(), nearly_fault,
+               support::samples<std::size_t>(40));
+  expect_valid("tile maps", support::tile_maps(), map_fault, support::samples<std::size_t>(20));
+  expect_valid("Programs", support::programs(), program_fault, support::samples<std::size_t>(12));
 }
 
 TEST(Shrinking, ends_in_the_simplest_value) {

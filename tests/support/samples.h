@@ -10,11 +10,16 @@ inline constexpr bool instrumented = true;
 inline constexpr bool instrumented = false;
 #endif
 
-/// All of them, and a sixth under AddressSanitizer, which takes several times as long for each and
-/// looks at the accesses of the code, of which few cases make most.
+/// All of them, and fewer under AddressSanitizer, which takes several times as long for each and
+/// looks at the accesses of the code, of which few cases make most: a sixth with
+/// `scripts/test --all`, else a twelfth.
 template <typename Count>
 [[nodiscard]] constexpr Count samples(Count all) {
+#if defined(RETILE_FEW_SAMPLES)
+  return all / 12;
+#else
   return instrumented ? all / 6 : all;
+#endif
 }
 
 }  // namespace support

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bench/copy_limit.h"
+#include "support/samples.h"
 
 namespace pass_test {
 namespace {
@@ -274,7 +275,7 @@ TEST(Pass, copies_what_a_loop_over_elements_copies) {
   Random random(1);
   std::size_t transfers = 0;
   std::array<int, 7> ranks{};
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < support::samples(2'400); ++i) {
     const Case drawn = draw_case(random);
     transfers += drawn.transfers.size();
     ++ranks.at(drawn.target_tile.size());
@@ -283,8 +284,8 @@ TEST(Pass, copies_what_a_loop_over_elements_copies) {
     }
     if (HasFailure()) return;
   }
-  EXPECT_GT(transfers, 3000u);
-  for (const int count : ranks) EXPECT_GT(count, 30);
+  EXPECT_GT(transfers, support::samples(12'000U));
+  for (const int count : ranks) EXPECT_GT(count, support::samples(120));
 }
 
 TEST(Pass, pushes_and_pulls_runs_of_every_length) {

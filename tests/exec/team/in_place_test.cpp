@@ -17,6 +17,7 @@
 #include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
 #include "retile/program/tile_shapes.h"
+#include "support/samples.h"
 
 namespace retile::team::in_place_test {
 namespace {
@@ -374,7 +375,7 @@ TEST(InPlace, random_programs_do_what_the_simulator_does) {
   Size programs = 0;
   Size steps = 0;
   std::mt19937_64 random(11);
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < support::samples(1200U); ++seed) {
     constexpr Size sizes[] = {1, 2, 3, 4, 6, 8};
     const Program program = random_program(seed, sizes[seed % 6]);
     const Size width = test::element_sizes[seed % 5];

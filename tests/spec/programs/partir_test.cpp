@@ -8,6 +8,7 @@
 #include <random>
 
 #include "spec/programs/partir_rules.h"
+#include "support/samples.h"
 
 namespace spec::partir_test {
 namespace {
@@ -17,7 +18,7 @@ using namespace partir;  // NOLINT(google-build-using-namespace): its functions 
 #ifdef RETILE_SLOW_TESTS
 constexpr int rounds = 50'000;
 #else
-constexpr int rounds = 500;
+constexpr int rounds = support::samples(4'800);
 #endif
 
 using Number = std::int64_t;
