@@ -1,11 +1,18 @@
 """The section Whole programs of docs/ledger/evaluation.md: what `retile validate` takes, beside others and beside the compilation."""
 
+import json
 from statistics import median
 
 from evaluation.page import put_section
 
 HEADING = "Whole programs"
 TIMED_OUT = 124
+
+
+def load(results):
+    """What scripts/evaluate-whole wrote under bench/results; nothing where it never did."""
+    path = results / "whole.json"
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 def seconds(runs):
