@@ -220,7 +220,7 @@ Result<std::vector<Question>> of_warnings(std::string_view text,
 /// The form in which a peer of that notation takes a plan; nothing where there is none.
 std::optional<emit::Form> form_of(const ProblemArguments& problem) {
   if (!is_foreign_sharding(*problem.from)) return std::nullopt;
-  ShardingContext context;
+  ShardingContext context{.by_position = true};
   if (auto mesh = read_placed(problem.mesh, "--mesh", problem.order, "--order"))
     context.mesh = *mesh;
   if (problem.shape) {

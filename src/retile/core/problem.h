@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "retile/core/device_table.h"
+#include "retile/core/device_numbers.h"
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
@@ -25,15 +25,9 @@ struct Spelling {
   /// Why an end is no tiling in digits of the device number though its type is one: who stands where.
   std::optional<std::string> scattered = {};
   std::optional<std::string> scattered_to = {};
+  bool is_counted = false;  ///< devices are counted as the orders list them (Problem::numbers)
   /// Whether position p is device p at both ends: then axes name digits of the device number.
-  [[nodiscard]] bool in_order() const { return !order && !order_to; }
-};
-
-/// The ends of a Problem as layouts of positions, where an order says which device stands at each.
-struct Placed {
-  Layout from;
-  Layout to;
-  DeviceTable device_at;  ///< one row, a device for each position, at both ends
+  [[nodiscard]] bool in_order() const { return is_counted || (!order && !order_to); }
 };
 
 /// What `plan` solves.
@@ -41,9 +35,7 @@ struct Problem {
   Layout from;
   Layout to;
   std::optional<Spelling> spelling = {};
-  /// Where an order says who stands where, and the same at both ends. It adds nothing to what is
-  /// asked: collectives of positions are found as those of devices are.
-  std::optional<Placed> placed = {};
+  DeviceNumbers numbers = {};  ///< what its devices are called
 
   /// Without a spelling.
   /// \error bad_argument (the ends have different numbers of devices), rank_mismatch,

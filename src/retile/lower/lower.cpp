@@ -523,6 +523,7 @@ Program lower(const Plan& plan) {
   Program program = lowered(plan);
   if (plan.device_at) rename(program, *plan.device_at);
   if (plan.array) program.array = {plan.array->from, plan.array->to};
+  program.numbers = plan.problem.numbers;
   return program;
 }
 

@@ -397,7 +397,7 @@ Layout placed_layout(Layout layout, PlacedMesh mesh, Size devices, const Place& 
 
 /// The layout of a sharding whose other fields are known.
 Layout layout_over(const Sharding& sharding, const Shape& shape, Size devices,
-                   const Written& written) {
+                   const Written& written, bool by_position) {
   if (sharding.only_device) {
     check_only_device(written, shape, devices);
     return Layout::rooted(devices, shape, *sharding.only_device);
@@ -415,6 +415,7 @@ Layout layout_over(const Sharding& sharding, const Shape& shape, Size devices,
     }
     layout = *std::move(with);
   }
+  if (by_position) return layout;
   return placed_layout(std::move(layout), sharding.mesh, devices, written.place);
 }
 
@@ -450,7 +451,7 @@ Sharding resolve(Written written, const ShardingContext& context) {
   for (CutDim& dim : out.dims) drop_single(mesh, dim.parts);
   drop_single(mesh, out.addends);
   const Size devices = std::max(out.mesh.devices(), context.devices.value_or(1));
-  out.layout = layout_over(out, shape, devices, written);
+  out.layout = layout_over(out, shape, devices, written, context.by_position);
   rename_table(written, context, out);
   return out;
 }
@@ -473,16 +474,18 @@ Sharding paper_sharding(const text::Input& input, const ShardingContext& context
   }
   out.dims = std::move(read.dims);
   for (CutDim& dim : out.dims) drop_single(out.mesh.mesh, dim.parts);
-  if (read.rooted) {
-    for (Size device = 0; device < devices && !out.only_device; ++device) {
-      if (read.layout.tile_size(device) > 0) out.only_device = device;
-    }
+  if (read.root) {
+    out.only_device = read.root;
     out.layout = std::move(read.layout);
     return out;
   }
   if (const auto& addends = read.layout.addends()) {
     out.addition = addends->addition;
     out.addends = parts_over(out.mesh.mesh, addends->numbers.digits().front()).value();
+  }
+  if (context.by_position) {
+    out.layout = std::move(read.layout);
+    return out;
   }
   const Place all{.input = &input, .span = {0, input.text.size()}};
   out.layout = placed_layout(std::move(read.layout), out.mesh, devices, all);

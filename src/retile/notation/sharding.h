@@ -41,6 +41,8 @@ struct ShardingContext {
   std::optional<Size> devices = {};
   /// Whether every tile must be one box, as those of modules are.
   bool in_boxes = false;
+  /// Whether the layout is that of the positions of its mesh, whoever stands there.
+  bool by_position = false;
 };
 
 /// A text that was read.

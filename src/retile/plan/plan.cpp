@@ -455,10 +455,6 @@ struct Renamed {
 std::optional<Renamed> in_digits(const Problem& problem) {
   const Layout& from = problem.from;
   const Layout& to = problem.to;
-  if (problem.placed) {
-    const auto& [by_position, to_position, device_at] = *problem.placed;
-    return Renamed{Problem{by_position, to_position, problem.spelling}, device_at};
-  }
   if (from.is_compact() && to.is_compact()) return Renamed{};
   if (from.is_listed() || to.is_listed()) return std::nullopt;
   for (const IotaChain& device_at : {from.order(), to.order()}) {
@@ -856,7 +852,9 @@ Result<Plan> plan_of_kind(const Problem& problem, const PlanOptions& options) {
 
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   Result<Plan> made = plan_of_kind(problem, options);
-  if (made && made->lower_bound == 0) made->scope = Scope::any;
+  if (!made) return made;
+  if (made->lower_bound == 0) made->scope = Scope::any;
+  made->problem.numbers = problem.numbers;
   return made;
 }
 

@@ -20,6 +20,7 @@ Program without_steps(const Problem& problem) {
   program.devices = problem.from.devices();
   program.from = problem.from;
   program.to = problem.to;
+  program.numbers = problem.numbers;
   if (!problem.spelling || !problem.spelling->in_order()) return program;
   const Spelling& spelling = *problem.spelling;
   const auto of_all = [&](const Mesh& mesh) { return mesh.device_count() == program.devices; };

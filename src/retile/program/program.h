@@ -1,7 +1,7 @@
 // The Program: what each of D devices holds at the start, what all do step by step, and what each
 // must hold at the end.
 //
-// Device numbers 0..D-1 are positions, nothing more. Tiles lie in C order. The text and JSON forms
+// Device numbers 0..D-1 are positions, nothing more, whatever the devices are called. Tiles lie in C order. The text and JSON forms
 // are in text.h and json.h; what a step does to the devices' arrays is in docs/reference/program.md.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "retile/core/addition.h"
+#include "retile/core/device_numbers.h"
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/size.h"
@@ -62,6 +63,7 @@ struct Program {
   /// Where `from` and `to`, and with them all steps, are of a view of the array (Layout::viewed): what is
   /// viewed. Tiles have the same bytes in both.
   std::optional<ArrayEnds> array = {};
+  DeviceNumbers numbers = {};  ///< what the devices are called, in the forms and in verdicts
 
   [[nodiscard]] const Layout& array_from() const { return array ? array->from : from; }
   [[nodiscard]] const Layout& array_to() const { return array ? array->to : to; }

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "retile/core/names.h"
 #include "retile/notation/paper/notation.h"
@@ -85,23 +89,98 @@ void check_additions(const WrittenLayout& from, const WrittenLayout& to, const t
 Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices,
               const text::Input& input) {
   const Layout& layout = written.layout;
-  if (written.rooted) return layout;
+  if (written.root) return layout;
   const text::Place all{.input = &input, .span = {0, input.text.size()}};
-  if (layout.addends() && (mesh.order || layout.devices() != devices)) {
+  const auto refuse_addends = [&all] {
     fail(all, {.code = Code::unsupported,
                .message = "a mesh with an order, or of fewer positions than devices, has no "
                           "addends yet"});
-  }
+  };
+  const bool is_list = mesh.order && mesh.order->chain() == nullptr;
+  if (layout.addends() && (is_list || layout.devices() != devices)) refuse_addends();
   if (layout.rank() == 0 && layout.devices() != devices) {
     fail(all, {.code = Code::unsupported,
                .message = "an array of rank 0 is held by every device, also by those on no mesh"});
   }
-  if ((mesh.order && mesh.order->chain() == nullptr) || layout.devices() != devices) {
+  if (is_list || layout.devices() != devices) {
     if (auto listed = check_listed(devices, layout.rank()); !listed) fail_with(all, listed.error());
   }
   auto out = retile::placed(layout, mesh.order, devices);
   if (!out) fail_with(all, out.error());
+  if (const auto& addends = out->addends()) {  // which the forms say in digits alone
+    if (!out->is_compact() || !addends->numbers.is_compact()) refuse_addends();
+  }
   return *std::move(out);
+}
+
+// ---- Ends on the same devices -------------------------------------------------------------------
+
+/// What the devices are called on which both ends stand, and the meshes over them, by their places in
+/// that list.
+struct Group {
+  DeviceNumbers numbers;
+  PlacedMesh from;
+  PlacedMesh to;
+};
+
+/// The device at each position.
+std::vector<Size> standing(const PlacedMesh& mesh) {
+  if (mesh.order) return mesh.order->entries();
+  std::vector<Size> out(static_cast<std::size_t>(mesh.mesh.device_count()));
+  std::iota(out.begin(), out.end(), Size{0});
+  return out;
+}
+
+/// The mesh with these devices, called by their places. Nothing where no iota lists them then.
+std::optional<PlacedMesh> called_by_place(const Mesh& mesh, std::vector<Size> devices,
+                                          const std::unordered_map<Size, Size>& places) {
+  for (Size& device : devices) device = places.at(device);
+  PlacedMesh out{mesh};
+  const auto chain = chain_of(devices);
+  if (!chain) return std::nullopt;
+  if (chain->simplified().stages().empty()) return out;
+  out.order = DeviceTable::iota(*chain, chain->size());
+  return out;
+}
+
+bool is_list(const PlacedMesh& mesh) { return mesh.order && mesh.order->chain() == nullptr; }
+
+/// The group, where both ends stand on the same devices and a list says which. Counted from the lowest
+/// number up, or as the start lists them: whichever way makes digits of both ends.
+/// \param adds  addends are digits: for them an iota, too, is a list
+std::optional<Group> group_of(const PlacedMesh& from, const PlacedMesh& to, bool adds) {
+  const bool is_listed = is_list(from) || is_list(to) || (adds && (from.order || to.order));
+  const Size count = from.mesh.device_count();
+  if (!is_listed || to.mesh.device_count() != count || !check_listed(count, 1)) return std::nullopt;
+  const std::vector<Size> before = standing(from);
+  const std::vector<Size> after = standing(to);
+  std::vector<Size> sorted = before;
+  std::vector<Size> others = after;
+  std::sort(sorted.begin(), sorted.end());
+  std::sort(others.begin(), others.end());
+  if (sorted != others) return std::nullopt;
+  const bool sorted_first = before != after || (!adds && !DeviceNumbers(sorted).are_listed());
+  for (const std::vector<Size>* list : {sorted_first ? &sorted : &before, &before}) {
+    const std::unordered_map<Size, Size> places = places_in(*list);
+    auto start = called_by_place(from.mesh, before, places);
+    auto end = called_by_place(to.mesh, after, places);
+    if (start && end) return Group{DeviceNumbers(*list), *std::move(start), *std::move(end)};
+  }
+  return std::nullopt;
+}
+
+/// Counts the device that alone holds an end, if one does, as one of the group.
+void take_into(const DeviceNumbers& numbers, Size devices, WrittenLayout& end) {
+  if (!end.root || !numbers.are_listed()) return;
+  const Size place = places_in(numbers.list()).at(*end.root);
+  end.layout = Layout::rooted(devices, end.layout.global(), place);
+}
+
+/// Whether the device that alone holds an end, if one does, is one of the group.
+bool has_root(const Group& group, const WrittenLayout& end) {
+  if (!end.root || !group.numbers.are_listed()) return true;
+  const std::vector<Size>& list = group.numbers.list();
+  return std::find(list.begin(), list.end(), *end.root) != list.end();
 }
 
 /// A refusal of too many devices, pointing to the largest one, which an order lists.
@@ -123,7 +202,7 @@ Diagnostic at_largest(Diagnostic refusal, const PlacedMesh& mesh, std::string_vi
 /// Why an end that was placed is no tiling in digits any more, if so.
 std::optional<std::string> scattered(const WrittenLayout& written, const PlacedMesh& mesh,
                                      const Layout& end, std::string_view name) {
-  if (written.rooted || end.is_compact()) return std::nullopt;
+  if (written.root || end.is_compact()) return std::nullopt;
   if (mesh.order && mesh.order->chain() == nullptr) {
     return fmt::format("the order of {} lists devices one by one", name);
   }
@@ -134,13 +213,33 @@ std::optional<std::string> scattered(const WrittenLayout& written, const PlacedM
   return fmt::format("the order of {} leaves no tiling in digits", name);
 }
 
-/// Whether one order says who stands where at both ends, and all devices do.
-bool is_one_order(const PlacedMesh& from, const PlacedMesh& to, Size devices) {
-  if (!from.order || !to.order || from.order->size() != devices) return false;
-  const IotaChain* before = from.order->chain();
-  const IotaChain* after = to.order->chain();
-  if (before != nullptr && after != nullptr) return before->simplified() == after->simplified();
-  return from.order->entries() == to.order->entries();
+/// An end that was read, and the mesh on which its devices stand.
+struct Standing {
+  WrittenLayout& written;
+  const PlacedMesh& mesh;
+  const text::Input& input;
+};
+
+/// With a spelling, but for orders and the mesh of its end.
+Problem problem_of(const Standing& from, const Standing& to, Size devices) {
+  const bool adds = from.written.layout.addends() || to.written.layout.addends();
+  auto group = group_of(from.mesh, to.mesh, adds);
+  if (group && !(has_root(*group, from.written) && has_root(*group, to.written))) group.reset();
+  if (group) {
+    devices = group->from.mesh.device_count();
+  } else {
+    group = Group{{}, from.mesh, to.mesh};
+  }
+  for (const Standing* end : {&from, &to}) take_into(group->numbers, devices, end->written);
+  Problem out = Problem::make(placed(from.written, group->from, devices, from.input),
+                              placed(to.written, group->to, devices, to.input))
+                    .value();
+  out.numbers = group->numbers;
+  out.spelling = Spelling{from.mesh.mesh, from.written.spelling, to.written.spelling};
+  out.spelling->is_counted = !group->from.order && !group->to.order;
+  out.spelling->scattered = scattered(from.written, group->from, out.from, "from");
+  out.spelling->scattered_to = scattered(to.written, group->to, out.to, "to");
+  return out;
 }
 
 Problem problem_of(const Mesh& mesh, const DistType& from, const DistType& to) {
@@ -207,18 +306,10 @@ Result<Problem> parse_problem(const PlacedMesh& mesh, const std::optional<Placed
     check(mesh_to.mesh, {source.layout.global(), source.text.text, source.text},
           {target.layout.global(), target.text.text, target.text}, target.dims, to_input);
     check_additions(source, target, to_input);
-    Problem problem = Problem::make(placed(source, mesh, devices, from_input),
-                                    placed(target, mesh_to, devices, to_input))
-                          .value();
-    if (!source.rooted && !target.rooted && is_one_order(mesh, mesh_to, devices)) {
-      problem.placed = Placed{source.layout, target.layout, *mesh.order};
-    }
-    problem.spelling =
-        Spelling{mesh.mesh,       std::move(source.spelling), std::move(target.spelling), {},
-                 mesh.order_text, mesh_to.order_text};
+    Problem problem = problem_of({source, mesh, from_input}, {target, mesh_to, to_input}, devices);
+    problem.spelling->order = mesh.order_text;
+    problem.spelling->order_to = mesh_to.order_text;
     if (to_mesh && to_mesh->mesh != mesh.mesh) problem.spelling->mesh_to = to_mesh->mesh;
-    problem.spelling->scattered = scattered(source, mesh, problem.from, "from");
-    problem.spelling->scattered_to = scattered(target, mesh_to, problem.to, "to");
     return problem;
   });
   if (out || out.error().code != Code::limit_reached) return out;

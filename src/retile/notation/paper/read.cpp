@@ -313,7 +313,7 @@ WrittenLayout read_layout(const text::Input& input, const Mesh& mesh, Size devic
   }
   std::string spelling = fmt::format("{}@{}", layout_text(mesh, dims), root->value);
   return {rooted(devices, mesh, dims, *root, written.place), std::move(spelling),
-          text_of(input, written), std::move(dims), true};
+          text_of(input, written), std::move(dims), root->value};
 }
 
 }  // namespace paper

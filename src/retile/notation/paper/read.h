@@ -1,6 +1,7 @@
 // Reading meshes, types and layouts with their places. Room-internal.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct WrittenLayout {
   std::string spelling;  ///< canonical
   TypeText text;
   std::vector<CutDim> dims;
-  bool rooted = false;  ///< a layout of devices; else of the positions of its mesh
+  /// The device that alone holds it: a layout of devices. Else it is of the positions of its mesh.
+  std::optional<Size> root = {};
 };
 
 /// As parse_mesh, parse_type and parse_layout, but the first mistake is thrown.

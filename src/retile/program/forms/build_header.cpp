@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <unordered_set>
 #include <utility>
 
 #include "builder.h"
@@ -62,6 +63,21 @@ void Builder::devices(const Token<Size>& count) {
   set_devices(count.value, count.place, "devices");
 }
 
+void Builder::devices(const Token<std::vector<Size>>& numbers) {
+  if (std::exchange(has_devices_line_, true)) fail_doubled_line(numbers.place, "devices");
+  std::unordered_set<Size> seen;
+  for (std::size_t k = 0; k < numbers.value.size(); ++k) {
+    const Size number = numbers.value[k];
+    if (number < max_devices && seen.insert(number).second) continue;
+    fail(number_place(numbers.place, k),
+         {.code = Code::bad_device,
+          .message = number < max_devices ? fmt::format("device {} stands twice", number)
+                                          : "a device beyond 2^31"});
+  }
+  set_devices(static_cast<Size>(numbers.value.size()), numbers.place, "devices");
+  numbers_ = numbers;
+}
+
 void Builder::from(TilingDraft tiling) {
   if (from_) fail_doubled_line(tiling.place, "from");
   if (axes_) program_.mesh = axes_->mesh();
@@ -120,6 +136,23 @@ void Builder::check_positions(const Token<Size>& count) {
                                             count.value, *devices_)});
 }
 
+/// Devices that are listed stand on a mesh as they are listed.
+void Builder::check_numbers() const {
+  for (const Positions& mesh : meshes_) {
+    if (!numbers_ || !mesh.order) continue;
+    fail(mesh.order->place, {.code = Code::bad_program,
+                             .message = "a mesh of devices that are listed has no order",
+                             .notes = {"list them in this order: position p is the p-th of them"}});
+  }
+}
+
+TilingDraft Builder::called(TilingDraft draft) const {
+  if (draft.root && numbers_) {
+    draft.root->value = called_->called(draft.root->value, draft.root->place, 0);
+  }
+  return draft;
+}
+
 Ground Builder::ground_of(std::size_t meshes_above) const {
   Ground out{.devices = *devices_, .version = version_, .positions = *devices_};
   if (meshes_above == 0) return out;
@@ -140,12 +173,15 @@ void Builder::finish_header() {
                   .notes = {"a line `mesh x:4,y:6` or `devices 24` says it"}});
   }
   program_.devices = *devices_;
+  check_numbers();
+  if (numbers_) program_.numbers = DeviceNumbers(numbers_->value);
+  called_.emplace(*devices_, program_.numbers);
   std::vector<Ground> grounds;
   for (std::size_t above = 0; above <= meshes_.size(); ++above) grounds.push_back(ground_of(above));
   ground_ = grounds.back();
   const Ground& from_ground = grounds[from_mesh_];
-  program_.from = build_tiling(*from_, from_ground);
-  program_.to = build_tiling(*to_, grounds[to_mesh_]);
+  program_.from = build_tiling(called(*from_), from_ground);
+  program_.to = build_tiling(called(*to_), grounds[to_mesh_]);
   check_global(program_.to, *to_, "to");
   if (program_.from.addends()) addition_ = program_.from.addends()->addition;
   check_addition(program_.to, *to_, "to");

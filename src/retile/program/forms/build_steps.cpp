@@ -57,7 +57,7 @@ void Builder::make(const StepDraft& step, Dynslice& op) const {
              table != nullptr && (parts != nullptr || part != nullptr));
   op.dim = dimension(step, "dim");
   if (table != nullptr) {
-    op.pieces = build_groups(*table, program_.devices);
+    op.pieces = build_groups(*table, *called_);
   } else {
     op.pieces = build_part_list(*parts, *part, program_.devices);
   }
@@ -67,14 +67,14 @@ void Builder::make(const StepDraft& step, Dynslice& op) const {
 void Builder::make(const StepDraft& step, Allgather& op) const {
   check_keys(step, step.has("dim") && step.has("groups"));
   op.dim = dimension(step, "dim");
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
 }
 
 void Builder::make(const StepDraft& step, Alltoall& op) const {
   check_keys(step, step.has("split") && step.has("concat") && step.has("groups"));
   op.split = dimension(step, "split");
   op.concat = dimension(step, "concat");
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
   op.piece = piece_in(step);
 }
 
@@ -83,9 +83,9 @@ void Builder::make(const StepDraft& step, Allpermute& op) const {
   const auto* const pairs = step.find<Token<RowsDraft>>("pairs");
   check_keys(step, source != nullptr || pairs != nullptr, source != nullptr && pairs != nullptr);
   if (source != nullptr) {
-    op.source = build_sources(*source, program_.devices);
+    op.source = build_sources(*source, *called_);
   } else {
-    op.source = build_pairs(*pairs, program_.devices);
+    op.source = build_pairs(*pairs, *called_);
   }
 }
 
@@ -101,27 +101,27 @@ Addition addition_of(const StepDraft& step) {
 void Builder::make(const StepDraft& step, Reducescatter& op) const {
   check_keys(step, step.has("dim") && step.has("groups"));
   op.dim = dimension(step, "dim");
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
   op.piece = piece_in(step);
   op.add = addition_of(step);
 }
 
 void Builder::make(const StepDraft& step, Allreduce& op) const {
   check_keys(step, step.has("groups"));
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
   op.add = addition_of(step);
 }
 
 void Builder::make(const StepDraft& step, Unreduce& op) const {
   check_keys(step, step.has("groups"));
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
   op.add = addition_of(step);
 }
 
 void Builder::make(const StepDraft& step, Embed& op) const {
   check_keys(step, step.has("dim") && step.has("groups"));
   op.dim = dimension(step, "dim");
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
   op.add = addition_of(step);
 }
 
@@ -171,7 +171,7 @@ void Builder::make(const StepDraft& step, AllgatherDims& op) const {
   check_keys(step, step.has("dims") && step.has("counts") && step.has("groups"));
   op.dims = dimensions(step, "dims");
   op.counts = counts_of(step);
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
 }
 
 void Builder::make(const StepDraft& step, AlltoallDims& op) const {
@@ -180,7 +180,7 @@ void Builder::make(const StepDraft& step, AlltoallDims& op) const {
   op.splits = dimensions(step, "splits");
   op.concats = dimensions(step, "concats");
   op.counts = counts_of(step);
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
 }
 
 namespace {
@@ -206,7 +206,7 @@ void check_new_tile(const Token<std::vector<Size>>& tile, std::size_t rank) {
 
 /// The transfer in row `row`, whose numbers begin at `entry`.
 Transfer build_transfer(const Token<RowsDraft>& rows, std::size_t row, std::size_t entry,
-                        std::size_t rank, Size devices) {
+                        std::size_t rank, const Devices& devices) {
   const std::vector<Size>& entries = rows.value.entries;
   const std::size_t length = rows.value.lengths[row];
   if (length != 2 + 3 * rank) {
@@ -218,14 +218,13 @@ Transfer build_transfer(const Token<RowsDraft>& rows, std::size_t row, std::size
           .notes = {"a transfer is [target, source, start in the target's new tile, start in the "
                     "source's tile, shape]"}});
   }
-  for (std::size_t k = entry; k < entry + 2; ++k) check_device(entries[k], devices, rows.place, k);
   for (std::size_t k = entry + 2 + 2 * rank; k < entry + length; ++k) {
     if (entries[k] < 1) fail_extent(number_place(rows.place, k));
   }
   const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(entry) + 2;
   const auto dims = static_cast<std::ptrdiff_t>(rank);
-  return {.target = entries[entry],
-          .source = entries[entry + 1],
+  return {.target = devices.called(entries[entry], rows.place, entry),
+          .source = devices.called(entries[entry + 1], rows.place, entry + 1),
           .target_start = Shape(begin, begin + dims),
           .source_start = Shape(begin + dims, begin + 2 * dims),
           .shape = Shape(begin + 2 * dims, begin + 3 * dims)};
@@ -249,7 +248,7 @@ void Builder::make(const StepDraft& step, Exchange& op) const {
   op.transfers.reserve(lengths.size());
   std::size_t entry = 0;
   for (std::size_t row = 0; row < lengths.size(); ++row) {
-    op.transfers.push_back(build_transfer(transfers, row, entry, rank, program_.devices));
+    op.transfers.push_back(build_transfer(transfers, row, entry, rank, *called_));
     entry += lengths[row];
   }
 }
@@ -267,7 +266,7 @@ Claims Builder::claims(const StepDraft& step) const {
   // A tile claim of another length is false, not unreadable: `check` says so.
   if (const auto* tile = step.find<Token<std::vector<Size>>>("tile")) out.tile = tile->value;
   if (const auto* map = step.find<TilingDraft>("map")) {
-    out.map = build_tiling(*map, ground_);
+    out.map = build_tiling(called(*map), ground_);
     check_global(*out.map, *map, "map");
     check_addition(*out.map, *map, "map");
   }

@@ -10,6 +10,7 @@
 
 #include "axis_table.h"
 #include "drafts.h"
+#include "numbered.h"
 #include "retile/program/program.h"
 #include "tilings.h"
 
@@ -29,6 +30,8 @@ class Builder {
             std::optional<Token<TableDraft>> order = {});
   [[nodiscard]] int version() const { return version_; }
   void devices(const Token<Size>& count);
+  /// The devices by the numbers that they have.
+  void devices(const Token<std::vector<Size>>& numbers);
   void from(TilingDraft tiling);
   void to(TilingDraft tiling);
   void view(Token<std::vector<Size>> shape);
@@ -54,6 +57,9 @@ class Builder {
   void take_view();
   void set_devices(Size count, const Place& place, std::string_view what);
   void check_positions(const Token<Size>& count);
+  void check_numbers() const;
+  /// The draft with the device that alone holds it, if one does, by its place.
+  [[nodiscard]] TilingDraft called(TilingDraft draft) const;
   /// What the tilings under so many mesh lines say tiles of.
   [[nodiscard]] Ground ground_of(std::size_t meshes_above) const;
   void check_tiling_line(const std::optional<TilingDraft>& tiling, std::string_view word);
@@ -96,6 +102,8 @@ class Builder {
   bool has_devices_line_ = false;
   bool header_done_ = false;
   std::optional<Size> devices_;
+  std::optional<Token<std::vector<Size>>> numbers_;
+  std::optional<Devices> called_;  ///< once the header is complete
   std::string devices_from_;  ///< what said the number of devices first
   std::optional<TilingDraft> from_;
   std::optional<TilingDraft> to_;

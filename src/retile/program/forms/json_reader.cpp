@@ -74,7 +74,12 @@ class JsonReader {
     const Span brace = {.begin = root.where.begin, .end = root.where.begin + 1};
     const int version = schema_value.text == schema ? 1 : 2;
     Builder builder(at(brace), version);
-    builder.devices(number(get(root, "devices")));
+    const JsonValue& devices = get(root, "devices");
+    if (devices.kind == JsonValue::Kind::array) {
+      builder.devices(ints(devices));
+    } else {
+      builder.devices(number(devices));
+    }
     const JsonValue& mesh_value = get(root, "mesh");
     if (mesh_value.kind != JsonValue::Kind::null) {
       builder.mesh(axes(mesh_value), place(mesh_value), order(root, "order", version));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "numbered.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
@@ -99,7 +100,7 @@ Json step_json(const Step& step, const Program& program, const Mesh* mesh) {
   Json out;
   out["op"] = op_name(step);
   JsonSink sink(out);
-  write_keys(step.op, sink);
+  forms::write_keys(step.op, program.numbers, sink);
   const Claims& claims = step.claims;
   if (claims.tile) out["tile"] = *claims.tile;
   const bool shapes_first = claims.shapes && is_exchange(step);
@@ -132,6 +133,7 @@ std::string to_json(const Program& program) {
   Json out;
   out["schema"] = schema_of(program);
   out["devices"] = program.devices;
+  if (program.numbers.are_listed()) out["devices"] = program.numbers.list();
   out["mesh"] = mesh ? mesh_json(*mesh) : Json();
   if (mesh_to) out["mesh_to"] = mesh_json(*mesh_to);
   out["from"] = tiling_to_text(program.array_from(), names);

@@ -11,10 +11,6 @@
 namespace retile::forms {
 namespace {
 
-void check_devices(const std::vector<Size>& entries, Size devices, const Place& place) {
-  for (std::size_t e = 0; e < entries.size(); ++e) check_device(entries[e], devices, place, e);
-}
-
 /// Checks an iota from left to right. Numbers are counted as they stand, for the place of a wrong
 /// one.
 class IotaCheck {
@@ -116,18 +112,10 @@ DeviceTable build_iota(const Token<TableDraft>& table, Size devices) {
 
 }  // namespace
 
-void check_device(Size device, Size devices, const Place& place, std::size_t number) {
-  if (device < devices) return;
-  fail(number_place(place, number),
-       {.code = Code::bad_device,
-        .message = fmt::format("device {} does not exist", device),
-        .notes = {fmt::format("the devices are 0 to {}", devices - 1)}});
-}
-
-DeviceTable build_groups(const Token<TableDraft>& table, Size devices) {
-  if (table.value.is_iota()) return build_iota(table, devices);
-  const RowsDraft& rows = table.value.rows;
-  check_devices(rows.entries, devices, table.place);
+DeviceTable build_groups(const Token<TableDraft>& table, const Devices& devices) {
+  if (table.value.is_iota()) return build_iota(table, devices.count());
+  RowsDraft rows = table.value.rows;
+  devices.take_numbers(rows.entries, table.place);
   std::vector<std::vector<Size>> out;
   out.reserve(rows.lengths.size());
   auto entry = rows.entries.begin();
@@ -144,10 +132,11 @@ DeviceTable build_list(const Token<TableDraft>& table, Size devices) {
   return DeviceTable::list(table.value.rows.entries);
 }
 
-DeviceTable build_sources(const Token<TableDraft>& table, Size devices) {
-  DeviceTable out = build_list(table, devices);
-  if (!table.value.is_iota()) check_devices(table.value.rows.entries, devices, table.place);
-  return out;
+DeviceTable build_sources(const Token<TableDraft>& table, const Devices& devices) {
+  if (table.value.is_iota()) return build_iota(table, devices.count());
+  std::vector<Size> sources = table.value.rows.entries;
+  devices.take_numbers(sources, table.place);
+  return DeviceTable::list(std::move(sources));
 }
 
 PartList build_part_list(const Token<Size>& parts, const Token<TableDraft>& part, Size devices) {
@@ -182,7 +171,7 @@ PartList build_part_list(const Token<Size>& parts, const Token<TableDraft>& part
   return out;
 }
 
-PairList build_pairs(const Token<RowsDraft>& rows, Size devices) {
+PairList build_pairs(const Token<RowsDraft>& rows, const Devices& devices) {
   const RowsDraft& draft = rows.value;
   PairList out;
   out.reserve(draft.lengths.size());
@@ -197,7 +186,10 @@ PairList build_pairs(const Token<RowsDraft>& rows, Size devices) {
     out.push_back({draft.entries[entry], draft.entries[entry + 1]});
     entry += 2;
   }
-  check_devices(draft.entries, devices, rows.place);
+  for (std::size_t k = 0; k < entry; ++k) {
+    Size& device = out[k / 2][k % 2];
+    device = devices.called(device, rows.place, k);
+  }
   return out;
 }
 

@@ -6,22 +6,20 @@
 #include <vector>
 
 #include "drafts.h"
+#include "numbered.h"
 #include "retile/core/device_table.h"
 #include "retile/program/ops.h"
 
 namespace retile::forms {
 
-/// Fails unless the device exists; it is number `number` among those at `place`.
-void check_device(Size device, Size devices, const Place& place, std::size_t number);
-
 /// Fails at an entry that is no device.
-[[nodiscard]] DeviceTable build_groups(const Token<TableDraft>& table, Size devices);
+[[nodiscard]] DeviceTable build_groups(const Token<TableDraft>& table, const Devices& devices);
 /// Entries are not looked at, but those of an iota.
 [[nodiscard]] DeviceTable build_list(const Token<TableDraft>& table, Size devices);
 /// The source list of an allpermute. Fails at an entry that is no device.
-[[nodiscard]] DeviceTable build_sources(const Token<TableDraft>& table, Size devices);
+[[nodiscard]] DeviceTable build_sources(const Token<TableDraft>& table, const Devices& devices);
 [[nodiscard]] PartList build_part_list(const Token<Size>& parts, const Token<TableDraft>& part,
                                        Size devices);
-[[nodiscard]] PairList build_pairs(const Token<RowsDraft>& rows, Size devices);
+[[nodiscard]] PairList build_pairs(const Token<RowsDraft>& rows, const Devices& devices);
 
 }  // namespace retile::forms

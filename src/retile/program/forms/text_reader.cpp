@@ -107,7 +107,7 @@ class TextReader {
       const Place place = scanner.since(begin);
       builder_->mesh(axes, place, ordered ? read_order(scanner) : std::nullopt);
     } else if (word.value == "devices") {
-      builder_->devices(scanner.number());
+      read_devices(scanner);
     } else if (word.value == "view") {
       builder_->view(read_ints(scanner));
     } else if (word.value == "from") {
@@ -115,6 +115,18 @@ class TextReader {
     } else {
       builder_->to(read_tiling(scanner, builder_->axes(), true));
     }
+  }
+
+  void read_devices(Scanner& scanner) {
+    if (scanner.sees_number()) {
+      Scanner ahead = scanner;
+      const Token<Size> count = ahead.number();
+      if (!ahead.sees('.')) {
+        scanner = ahead;
+        return builder_->devices(count);
+      }
+    }
+    builder_->devices(read_devices_list(scanner, max_listed_numbers));
   }
 
   StepDraft step(const Token<std::string>& word, Scanner& scanner) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "numbered.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/program/forms/text.h"
 
@@ -128,10 +129,10 @@ class TextSink final : public KeySink {
   std::string& out_;
 };
 
-void append_op(std::string& out, const Step& step) {
+void append_op(std::string& out, const Step& step, const DeviceNumbers& numbers) {
   out += op_name(step);
   TextSink sink(out);
-  write_keys(step.op, sink);
+  forms::write_keys(step.op, numbers, sink);
 }
 
 void append_tiling(std::string& out, const Layout& map, const Mesh* mesh) {
@@ -189,7 +190,7 @@ std::string tiling_to_text(const Layout& map, const Mesh* mesh) {
 
 std::string to_text(const Step& step, const Mesh* mesh) {
   std::string out;
-  append_op(out, step);
+  append_op(out, step, {});
   // The rows of `at` are as long as the array has dimensions, which only the other claims can tell
   // here.
   Context context{.mesh = mesh, .exchange = is_exchange(step)};
@@ -219,11 +220,12 @@ std::string schema_of(const Program& program) {
 std::string to_text(const Program& program) {
   std::string out = schema_of(program) + "\n";
   const Mesh* mesh = program.mesh ? &*program.mesh : nullptr;
-  if (mesh != nullptr) {
-    out += "mesh " + to_text(*mesh) + "\n";
-  } else {
+  if (program.numbers.are_listed()) {
+    out += fmt::format("devices {}\n", program.numbers.text());
+  } else if (mesh == nullptr) {
     out += fmt::format("devices {}\n", program.devices);
   }
+  if (mesh != nullptr) out += "mesh " + to_text(*mesh) + "\n";
   out += "from ";
   append_tiling(out, program.array_from(), mesh);
   if (program.mesh_to) {
@@ -241,7 +243,7 @@ std::string to_text(const Program& program) {
   Context context{.mesh = mesh, .rank = program.to.rank(), .devices = program.devices};
   for (const Step& step : program.steps) {
     context.exchange = is_exchange(step);
-    append_op(out, step);
+    append_op(out, step, program.numbers);
     append_claims(out, step.claims, context);
     out += '\n';
   }

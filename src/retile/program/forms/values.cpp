@@ -28,9 +28,17 @@ void read_range(Scanner& scanner, const Token<Size>& first, Size most, std::vect
   for (Size number = first.value; number < last.value; ++number) entries.push_back(number + 1);
 }
 
-/// \param most  of all entries where a range may stand for its numbers; nothing: there are no ranges
+/// \param most  of all entries where a range may stand for its numbers, and for all of them; nothing:
+///     there are no ranges
 void read_row(Scanner& scanner, std::vector<Size>& entries,
               std::optional<Size> most = std::nullopt) {
+  if (most && scanner.sees_number()) {
+    const Token<Size> first = scanner.number();
+    entries.push_back(first.value);
+    scanner.expect("..");
+    read_range(scanner, first, *most, entries);
+    return;
+  }
   scanner.expect("[");
   if (scanner.accept("]")) return;
   while (true) {
@@ -123,6 +131,13 @@ Token<RowsDraft> read_rows(Scanner& scanner) {
     }
   }
   return {.value = std::move(out), .place = scanner.since(begin)};
+}
+
+Token<std::vector<Size>> read_devices_list(Scanner& scanner, Size most) {
+  const std::size_t begin = scanner.next();
+  std::vector<Size> entries;
+  read_row(scanner, entries, most);
+  return {.value = std::move(entries), .place = scanner.since(begin)};
 }
 
 namespace {

@@ -1,0 +1,42 @@
+#include "retile/core/device_numbers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "retile/core/assert.h"
+
+namespace retile {
+namespace {
+
+/// Whether they are first, first + 1, ..
+bool is_range(const std::vector<Size>& list, Size first) {
+  for (const Size number : list) {
+    if (number != first++) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+DeviceNumbers::DeviceNumbers(std::vector<Size> list) {
+  if (!is_range(list, 0)) list_ = std::move(list);
+}
+
+std::unordered_map<Size, Size> places_in(const std::vector<Size>& list) {
+  std::unordered_map<Size, Size> out;
+  out.reserve(list.size());
+  for (const Size number : list) out.emplace(number, static_cast<Size>(out.size()));
+  return out;
+}
+
+std::string DeviceNumbers::text() const {
+  RETILE_ASSERT(are_listed(), "who asks has numbers of a list");
+  if (list_.size() > 1 && is_range(list_, list_.front())) {
+    return fmt::format("{}..{}", list_.front(), list_.back());
+  }
+  return fmt::format("[{}]", fmt::join(list_, ","));
+}
+
+}  // namespace retile
