@@ -232,12 +232,14 @@ inline Verdict check(const Program& program) {
   Verdict undecided;
   undecided.decided = false;
   try {
-    if (addition_of(program) != Addition::none) return AddendsReplay(program).run();
-    if (program.version == 2) return LayoutReplay(program).run();
+    if (addition_of(program) != Addition::none) {
+      return called(AddendsReplay(program).run(), program.names);
+    }
+    if (program.version == 2) return called(LayoutReplay(program).run(), program.names);
     const auto shapes = static_cast<Size>(program.steps.size() + 1);  // that Blocks looks at
     const auto work = times(shapes, static_cast<Size>(program.from.tile.size()));
     if (!work || *work > most_units) throw too_much_work;
-    return Replay(program).run();
+    return called(Replay(program).run(), program.names);
   } catch (const TooLarge& what) {
     undecided.why_undecided = what.why;
   } catch (const std::bad_alloc&) {

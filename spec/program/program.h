@@ -44,6 +44,7 @@ struct Program {
   Size devices = 0;
   Tiling from, to;
   std::vector<Step> steps;
+  Sizes names = {};  // if present, what the devices 0..D-1 are called
   Size version = 1;
   std::optional<Sizes> view =
       {};  // version 2: if present, steps are of the array written with these dimensions

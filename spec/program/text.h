@@ -4,7 +4,7 @@
 /// `piece`, `shapes` and `add` of steps, the steps that add, and those along several dimensions.
 ///
 ///   program = "retile.program/1" NL { [line] ["#" comment] NL }
-///   line    = "mesh" axis {"," axis} | "devices" INT | "from" tiling | "to" tiling
+///   line    = "mesh" axis {"," axis} | "devices" (tiling_text.h) | "from" tiling | "to" tiling
 ///           | "view" ints | OP {KEY "=" value}
 ///   axis    = NAME ":" INT
 ///   tiling  = (tiling_text.h)
@@ -47,6 +47,7 @@ class ProgramReader : protected TilingReader {
         header_.clear();
         counts_.clear();
         mesh_ = {};
+        places_.clear();
         addition_ = Addition::none;
       } else if (out.empty()) {
         fail(start, "the first line must be retile.program/1 or retile.program/2");
@@ -86,7 +87,7 @@ class ProgramReader : protected TilingReader {
     header_.emplace(word, start);
     if (header_.count(word) > (word == "mesh" ? 2 : 1)) fail(start, word + " stands too often");
     if (word == "mesh") mesh();
-    if (word == "devices") device_count(integer(1, most_program_devices), start);
+    if (word == "devices") devices(start);
     if (word == "from") program_->from = tiling();
     if (word == "to") program_->to = tiling();
     if (word == "view") program_->view = ints(1);
@@ -158,11 +159,13 @@ class ProgramReader : protected TilingReader {
         if (key != "concat") out.split = static_cast<Index>(i);
         if (key != "split") out.concat = static_cast<Index>(i);
       } else if (key == "groups" || key == "source" || key == "part") {
-        out.table = table(key == "groups" ? 2 : 1, key == "part" ? most : D - 1, D);
+        out.table = table(key == "groups" ? 2 : 1, key == "part" ? most : last_name(), D);
+        if (key != "part") called(out.table.listed, place);
       } else if (key == "parts") {
         out.parts = integer(1);
       } else if (key == "pairs") {
-        out.pairs = rows(D - 1);
+        out.pairs = rows(last_name());
+        called(*out.pairs, place);
       } else if (key == "tile") {
         out.tile = ints(op == "exchange" ? 1 : 0);
       } else if (key == "map") {
@@ -178,7 +181,8 @@ class ProgramReader : protected TilingReader {
         }
       } else if (key == "transfers") {
         out.transfers = rows();
-        for (const Sizes& t : *out.transfers) {
+        for (Sizes& t : *out.transfers) {
+          for (Index k = 0; k < std::min<Index>(t.size(), 2); ++k) t[k] = called(t[k], place);
           const bool fits = t.size() == 2 + 3 * rank && t[0] < D && t[1] < D;
           if (!fits || std::count(t.data() + 2 + 2 * rank, t.data() + t.size(), 0) > 0) {
             fail(place, "a transfer is [target,source,start in each,extents], with extents not 0");

@@ -27,6 +27,45 @@ class TilingReader : protected Tokens {
     }
   }
 
+  /// "devices" (INT | range | "[" item {"," item} "]"), where item = INT | range, range = INT ".." INT.
+  /// Devices that are listed are called so, and are the devices 0, 1, .. in all else that is read.
+  void devices(const ParseError& start) {
+    constexpr Size most_names = Size{1} << 26;
+    const bool is_list = accept("[");
+    Sizes names;
+    do {
+      const ParseError place = here();
+      const Size first = integer(0, most_program_devices);
+      const bool is_range = accept("..");
+      if (!is_list && !is_range) return device_count(first, start);
+      const Size last = is_range ? integer(first) : first;
+      if (last >= most_program_devices) fail(place, "devices are below 2^31");
+      if (last - first >= most_names) fail(place, "at most 2^26 devices are listed");
+      for (Size d = first; d <= last; ++d) {
+        if (!places_.emplace(d, static_cast<Size>(names.size())).second) {
+          fail(place, "device " + std::to_string(d) + " stands twice");
+        }
+        names.push_back(d);
+      }
+    } while (is_list && accept(","));
+    if (is_list) expect("]");
+    device_count(static_cast<Size>(names.size()), start);
+    program_->names = names;
+  }
+  /// The device of that name. Where none has one, that it exists is looked at elsewhere.
+  Size called(Size name, const ParseError& place) const {
+    if (program_->names.empty()) return name;
+    const auto found = places_.find(name);
+    if (found == places_.end()) fail(place, "there is no device " + std::to_string(name));
+    return found->second;
+  }
+  void called(Rows& rows, const ParseError& place) const {
+    for (Sizes& row : rows) {
+      for (Size& d : row) d = called(d, place);
+    }
+  }
+  Size last_name() const { return program_->names.empty() ? program_->devices - 1 : most; }
+
   void mesh() {
     const ParseError start = here();
     mesh_ = read_positions(*this);
@@ -48,6 +87,9 @@ class TilingReader : protected Tokens {
     for (const auto& [positions, is_list, place] : counts_) {
       if (is_list || !says_devices) device_count(positions.count, place);
       const Size D = program_->devices;
+      if (positions.order && !program_->names.empty()) {
+        fail(place, "a mesh of devices that are listed has no order");
+      }
       if (positions.count > D) fail(place, "this mesh has more positions than there are devices");
       if (positions.order && largest_of(*positions.order, positions.count) >= D) {
         fail(place, "order names a device that does not exist");
@@ -95,6 +137,7 @@ class TilingReader : protected Tokens {
     if (tiling.layout) {
       Layout& L = *tiling.layout;
       if (L.positions == 0) L.positions = program_->devices;  // there is no mesh
+      if (L.root) L.root = called(*L.root, place);
       if (const char* const wrong = wrong_layout(L, program_->devices)) fail(place, wrong);
       return;
     }
@@ -180,6 +223,7 @@ class TilingReader : protected Tokens {
   }
 
   Program* program_ = nullptr;
+  std::map<Size, Size> places_;  // of devices by their names, where these are listed
   Positions mesh_;  // of the nearest mesh line above
   struct Count {
     Positions positions;

@@ -29,4 +29,13 @@ struct Verdict {
   std::optional<Wrong> wrong;
 };
 
+/// The verdict with its devices called by their names, where they have some.
+inline Verdict called(Verdict verdict, const Sizes& names) {
+  if (names.empty() || !verdict.wrong) return verdict;
+  for (std::optional<Size>* d : {&verdict.wrong->device, &verdict.wrong->replica}) {
+    if (*d) *d = names[static_cast<Index>(**d)];
+  }
+  return verdict;
+}
+
 }  // namespace spec

@@ -62,10 +62,8 @@ std::optional<Verdict> right_along_one_dim(const Program& program, const CheckOp
   return verdict;
 }
 
-}  // namespace
-
-Verdict check(const Program& program, const CheckOptions& options) {
-  assert_well_formed(program);
+/// With devices as they are counted.
+Verdict verdict_on(const Program& program, const CheckOptions& options) {
   const Traits traits = traits_of(program);
   if (traits.addition || !traits.in_boxes) {
     const Limits limits = limits_of(options);
@@ -75,6 +73,15 @@ Verdict check(const Program& program, const CheckOptions& options) {
   if (!traits.beyond_first_version()) return check_with(program, options, Forms{});
   const Limits limits = limits_of(options);
   return judged(program, limits, *arrays_of(program.from, limits));
+}
+
+}  // namespace
+
+Verdict check(const Program& program, const CheckOptions& options) {
+  assert_well_formed(program);
+  Verdict out = verdict_on(program, options);
+  if (out.wrong) out.wrong->witness = called(std::move(out.wrong->witness), program.numbers);
+  return out;
 }
 
 }  // namespace retile

@@ -13,7 +13,7 @@ namespace retile {
 
 enum class Answer { right, wrong, undecided };
 
-/// What shows that a Program is wrong. In all of it `at` is a local index of the device, `element` the
+/// What shows that a Program is wrong. Devices have the numbers that the Program calls them. In all of it `at` is a local index of the device, `element` the
 /// global index expected there, and `found` the global index that is there.
 struct Witness {
   struct OtherElement {
@@ -60,6 +60,9 @@ struct Witness {
                OtherAddend>
       sign = {};
 };
+
+/// Calls the devices of a witness, which is of devices as they are counted, by their numbers.
+[[nodiscard]] Witness called(Witness witness, const DeviceNumbers& numbers);
 
 /// Where and why a Program is wrong.
 struct Wrong {

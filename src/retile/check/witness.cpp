@@ -25,6 +25,15 @@ Witness shape_witness(const Shape& tile, const Shape& expected, const std::optio
   return {.device = 0};
 }
 
+Witness called(Witness witness, const DeviceNumbers& numbers) {
+  if (witness.device) witness.device = numbers.of(*witness.device);
+  auto* const addend = std::get_if<Witness::OtherAddend>(&witness.sign);
+  if (addend != nullptr && addend->replica) {
+    addend->replica->device = numbers.of(addend->replica->device);
+  }
+  return witness;
+}
+
 std::optional<Witness> other_tile(const TileShapes& shapes, const TileShapes& expected) {
   for (std::size_t d = 0; d < shapes.size(); ++d) {
     if (shapes[d] != expected[d]) return Witness{.device = static_cast<Size>(d)};

@@ -217,16 +217,17 @@ Preparation::Step Preparation::look_at_input() {
   const run::RunOptions& data = request_.data;
   element_bytes_ = data.type.value_or(ElementType{}).bytes;
   const Layout& from = problem_ ? problem_->from : request_.program.array_from();
+  const DeviceNumbers& numbers = problem_ ? problem_->numbers : request_.program.numbers;
   // Of tiles one says what elements are; the processes look at all of them.
   const std::optional<Size> device =
       data.input_tiles.empty() ? std::nullopt : run::first_with_elements(from);
   if (data.input.empty() && !device) return std::nullopt;
-  const auto file = device ? run::open_tile(data.input_tiles, from, *device, data.type)
+  const auto file = device ? run::open_tile(data.input_tiles, from, *device, numbers.of(*device), data.type)
                            : run::open_input(data.input, from.global(), data.type);
   if (!file) {
     Diagnostic diagnostic = file.error();
     if (diagnostic.input.empty()) {
-      diagnostic.input = device ? run::tile_path(data.input_tiles, *device) : data.input;
+      diagnostic.input = device ? run::tile_path(data.input_tiles, numbers.of(*device)) : data.input;
       diagnostic.source = device ? "--input-tiles" : "--input";
       diagnostic.where = {0, diagnostic.input.size()};
     }

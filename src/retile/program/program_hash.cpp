@@ -84,6 +84,7 @@ class Hasher final : public KeySink {
 std::uint64_t hash_of(const Program& program) {
   Hasher hasher;
   hasher.add(program.devices);
+  hasher.add(program.numbers.list());
   hasher.add(program.from);
   hasher.add(program.to);
   if (program.array) {

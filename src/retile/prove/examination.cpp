@@ -253,7 +253,7 @@ Decision Examination::undecided(std::string why) {
 }
 
 Decision Examination::wrong(std::size_t step, Reason reason, const Witness& found) {
-  proof_.verdict.wrong = Wrong{static_cast<Size>(step), reason, found};
+  proof_.verdict.wrong = Wrong{static_cast<Size>(step), reason, called(found, program_.numbers)};
   answer(Answer::wrong);
   return Decision::wrong;
 }

@@ -145,7 +145,7 @@ Result<void> Comparison::each_sum(const Visit& visit) const {
                    .message = fmt::format(
                        "device {} must hold the element [{}] at the end, which is in no tile of "
                        "the start",
-                       device, fmt::join(left->front().box.at, ", "))});
+                       program_->numbers.of(device), fmt::join(left->front().box.at, ", "))});
   }
   return {};
 }
@@ -176,7 +176,8 @@ Result<void> Comparison::compare_replicas(Executor& executor, Buffer& buffer) co
           {.code = Code::bad_file,
            .message = fmt::format("the tiles of devices {} and {} differ in the element "
                                   "[{}], which both hold",
-                                  box.terms.front().device, device, fmt::join(element, ", ")),
+                                  program_->numbers.of(box.terms.front().device),
+                                  program_->numbers.of(device), fmt::join(element, ", ")),
            .source = files_->path(device)});
     };
     const auto alone = each_copy(from, device, 0, device, compare);

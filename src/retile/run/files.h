@@ -135,6 +135,7 @@ class TileSink {
   /// \error size_overflow, file_error, on all processes
   [[nodiscard]] static Result<TileSink> create(const Processes& processes,
                                                Executor::Devices devices,
+                                               const DeviceNumbers& numbers,
                                                const std::string& pattern, const Layout& to,
                                                const Source& source);
 

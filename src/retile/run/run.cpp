@@ -266,8 +266,8 @@ Result<Report> Runner::run() {
   }
   std::optional<TileSink> tile_sink;
   if (!output_tiles_.empty()) {
-    auto created = TileSink::create(processes_, executor_.devices(), output_tiles_,
-                                    program_.array_to(), source_);
+    auto created = TileSink::create(processes_, executor_.devices(), program_.numbers,
+                                    output_tiles_, program_.array_to(), source_);
     if (!created) return tl::unexpected(created.error());
     tile_sink = std::move(*created);
   }
@@ -296,7 +296,8 @@ Result<Report> Runner::run() {
 
 Result<Source> open_source_of_tiles(const Processes& processes, const Program& program,
                                     const RunOptions& options) {
-  auto files = TileFiles::open(processes, program.array_from(), options.input_tiles, options.type);
+  auto files = TileFiles::open(processes, program.array_from(), program.numbers,
+                               options.input_tiles, options.type);
   if (!files) return tl::unexpected(files.error());
   const char foreign = std::endian::native == std::endian::little ? '>' : '<';
   const auto addition = addition_of(program);

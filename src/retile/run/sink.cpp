@@ -143,14 +143,14 @@ Result<void> Sink::write(Executor& executor, const Layout& to, Buffer& buffer,
 }
 
 Result<TileSink> TileSink::create(const Processes& processes, Executor::Devices devices,
-                                  const std::string& pattern, const Layout& to,
-                                  const Source& source) {
+                                  const DeviceNumbers& numbers, const std::string& pattern,
+                                  const Layout& to, const Source& source) {
   TileSink out;
   Result<void> mine;
   for (Size device = devices.first; device < devices.first + devices.count && mine; ++device) {
     out.files_.emplace_back();
     if (to.tile_size(device) == 0) continue;
-    const std::string path = tile_path(pattern, device);
+    const std::string path = tile_path(pattern, numbers.of(device));
     auto header = header_of_shape(path, to.tile(device), source);
     auto file = header ? NpyOutput::create(path, *std::move(header))
                        : Result<NpyOutput>(tl::unexpected(header.error()));

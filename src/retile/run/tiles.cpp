@@ -29,10 +29,10 @@ bool is_tile_pattern(std::string_view pattern) {
          pattern.find(number_place, at + 1) == std::string_view::npos;
 }
 
-std::string tile_path(std::string_view pattern, Size device) {
+std::string tile_path(std::string_view pattern, Size number) {
   RETILE_ASSERT(is_tile_pattern(pattern), "a pattern that names no file for a device");
   const std::size_t at = pattern.find(number_place);
-  return fmt::format("{}{}{}", pattern.substr(0, at), device,
+  return fmt::format("{}{}{}", pattern.substr(0, at), number,
                      pattern.substr(at + number_place.size()));
 }
 
@@ -44,21 +44,21 @@ std::optional<Size> first_with_elements(const Layout& layout) {
 }
 
 Result<NpyFile> open_tile(std::string_view pattern, const Layout& layout, Size device,
-                          const std::optional<ElementType>& type) {
-  return open_input(tile_path(pattern, device), layout.tile(device), type,
-                    fmt::format("is the tile of device {}", device));
+                          Size number, const std::optional<ElementType>& type) {
+  return open_input(tile_path(pattern, number), layout.tile(device), type,
+                    fmt::format("is the tile of device {}", number));
 }
 
 Result<TileFiles> TileFiles::open(const Processes& processes, const Layout& from,
-                                  const std::string& pattern,
+                                  const DeviceNumbers& numbers, const std::string& pattern,
                                   const std::optional<ElementType>& type) {
-  TileFiles out(from, pattern, type.value_or(ElementType{}));
+  TileFiles out(from, numbers, pattern, type.value_or(ElementType{}));
   const auto [begin, count] = devices_here(processes, from.devices());
   Result<void> mine;
   std::vector<std::pair<Size, std::string>> descrs;  // by device
   for (Size device = begin; device < begin + count && mine; ++device) {
     if (from.tile_size(device) == 0) continue;
-    const auto file = open_tile(pattern, from, device, type);
+    const auto file = open_tile(pattern, from, device, numbers.of(device), type);
     if (file) {
       descrs.emplace_back(device, file->header().descr);
     } else {
@@ -93,13 +93,13 @@ Result<void> TileFiles::is_alike(Size device, const std::string& descr) const {
 }
 
 Result<NpyFile> TileFiles::file(Size device, Size reader) const {
-  auto out = open_tile(pattern_, *from_, device, std::nullopt);
+  auto out = open_tile(pattern_, *from_, device, numbers_->of(device), std::nullopt);
   if (out) {
     if (auto alike = is_alike(device, out->header().descr); !alike) out = refuse(alike.error());
   }
   if (!out && reader != device) {
     out.error().notes.push_back(
-        fmt::format("device {} needs it, to compare its tile with", reader));
+        fmt::format("device {} needs it, to compare its tile with", numbers_->of(reader)));
   }
   return out;
 }

@@ -17,6 +17,7 @@
 #include "retile/core/layout.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/core/device_numbers.h"
 #include "retile/exec/executor/executor.h"
 #include "retile/exec/npy/npy.h"
 
@@ -25,33 +26,35 @@ namespace retile::run {
 /// Whether `{}` stands in it exactly once: `in/tile-{}.npy`.
 [[nodiscard]] bool is_tile_pattern(std::string_view pattern);
 
-/// The file of a device. Precondition (asserted): is_tile_pattern(pattern).
-[[nodiscard]] std::string tile_path(std::string_view pattern, Size device);
+/// The file of a device of this number. Precondition (asserted): is_tile_pattern(pattern).
+[[nodiscard]] std::string tile_path(std::string_view pattern, Size number);
 
 /// The first device that holds an element, if one does.
 [[nodiscard]] std::optional<Size> first_with_elements(const Layout& layout);
 
 /// Opens the file of a device and looks whether its array is the tile that the device holds. Not
 /// collective.
+/// \param number  what the device is called
 /// \param type  the element type that was asked for, byte order aside
 /// \error bad_file
 [[nodiscard]] Result<NpyFile> open_tile(std::string_view pattern, const Layout& layout, Size device,
-                                        const std::optional<ElementType>& type);
+                                        Size number, const std::optional<ElementType>& type);
 
-/// The files of the tiles of a layout, which outlives them. None stays open.
+/// The files of the tiles of a layout, which outlives them, as do the numbers. None stays open.
 class TileFiles {
  public:
   /// Collective: every process opens the files of its devices; all must hold elements of one type, in
   /// one order of bytes.
   /// \error as open_tile, on all processes
   [[nodiscard]] static Result<TileFiles> open(const Processes& processes, const Layout& from,
+                                              const DeviceNumbers& numbers,
                                               const std::string& pattern,
                                               const std::optional<ElementType>& type);
 
   [[nodiscard]] const ElementType& type() const { return type_; }
   /// What all files say of their elements; without a file what they would say.
   [[nodiscard]] const std::string& descr() const { return descr_; }
-  [[nodiscard]] std::string path(Size device) const { return tile_path(pattern_, device); }
+  [[nodiscard]] std::string path(Size device) const { return tile_path(pattern_, numbers_->of(device)); }
 
   /// The file of a device, for another one or itself.
   /// \error bad_file, with a note that names the other one
@@ -64,11 +67,13 @@ class TileFiles {
                                   const std::function<void(Size)>& told) const;
 
  private:
-  TileFiles(const Layout& from, std::string pattern, const ElementType& type)
-      : from_(&from), pattern_(std::move(pattern)), type_(type), descr_(npy_descr(type)) {}
+  TileFiles(const Layout& from, const DeviceNumbers& numbers, std::string pattern,
+            const ElementType& type)
+      : from_(&from), numbers_(&numbers), pattern_(std::move(pattern)), type_(type), descr_(npy_descr(type)) {}
   [[nodiscard]] Result<void> is_alike(Size device, const std::string& descr) const;
 
   const Layout* from_;
+  const DeviceNumbers* numbers_;
   std::string pattern_;
   ElementType type_;
   std::string descr_;

@@ -86,30 +86,6 @@ TEST(Problem, ends_may_have_meshes_and_orders_of_their_own) {
   EXPECT_FALSE(same.spelling->mesh_to);
 }
 
-TEST(Problem, positions_are_said_where_both_ends_have_one_order_of_all_devices) {
-  retile::PlacedMesh four{retile::parse_mesh("x:4").value()};
-  four.order = retile::DeviceTable::list({3, 1, 0, 2});
-  const auto placed = [](const retile::PlacedMesh& from, const retile::PlacedMesh& to,
-                         const char* target = "[12, 1{x}4]") {
-    return parse_problem(from, to, "[3{x}12, 4]", target).value().placed;
-  };
-  const auto positions = placed(four, four);
-  ASSERT_TRUE(positions.has_value());
-  EXPECT_EQ(positions->from.box(1), (retile::Box{{3, 0}, {3, 4}}));
-  EXPECT_EQ(positions->to.box(1), (retile::Box{{0, 1}, {12, 1}}));
-  EXPECT_EQ(positions->device_at.entries(), (std::vector<retile::Size>{3, 1, 0, 2}));
-  retile::PlacedMesh other = four;
-  other.order = retile::DeviceTable::list({0, 1, 2, 3});
-  EXPECT_FALSE(placed(four, other));
-  other.order.reset();
-  EXPECT_FALSE(placed(four, other));
-  EXPECT_FALSE(placed(other, other));
-  EXPECT_FALSE(placed(four, four, "[12, 4]@3"));  // a device, not a position
-  EXPECT_FALSE(parse_problem(four, four, "[12, 4]@3", "[12, 1{x}4]").value().placed);
-  other.order = retile::DeviceTable::list({3, 1, 0, 7});
-  EXPECT_FALSE(placed(other, other));
-}
-
 TEST(Problem, an_end_that_its_order_scatters_says_so) {
   using Reasons = std::pair<std::string, std::string>;
   const retile::PlacedMesh four{retile::parse_mesh("x:4").value()};

@@ -587,6 +587,7 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
   out.mesh_to = program.mesh_to;
   out.from = program.from;
   out.to = program.to;
+  out.numbers = program.numbers;
   Step step;
   step.op = Exchange{std::move(*transfers), adds(program)};
   step.claims.shapes = program.to.extents();

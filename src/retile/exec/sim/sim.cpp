@@ -123,7 +123,7 @@ Result<void> check_tiles(const Tiles& tiles, const Program& program, const Devic
     if (bytes_of(tiles[index(d)]) == bytes) continue;
     return refuse({.code = Code::bad_argument,
                    .message = fmt::format("the Program starts with a tile of {} bytes on device {}",
-                                          bytes, d)});
+                                          bytes, program.numbers.of(d))});
   }
   return {};
 }
