@@ -224,7 +224,7 @@ class TilingReader : protected Tokens {
 
   Program* program_ = nullptr;
   std::map<Size, Size> places_;  // of devices by their names, where these are listed
-  Positions mesh_;  // of the nearest mesh line above
+  Positions mesh_;               // of the nearest mesh line above
   struct Count {
     Positions positions;
     bool is_list;

@@ -269,7 +269,8 @@ TEST(Groups, count_both_ends_by_one_list) {
     const auto over = [&mesh](std::vector<Size> list) {
       return PlacedMesh{mesh, DeviceTable::list(std::move(list)), "a list"};
     };
-    return parse_problem(over(std::move(from)), over(std::move(to)), "[2{x}4, 4]", "[4, 2{x}4]").value();
+    return parse_problem(over(std::move(from)), over(std::move(to)), "[2{x}4, 4]", "[4, 2{x}4]")
+        .value();
   };
   // Turned, they are digits of both lists.
   const Problem turned = problem({9, 2, 5, 3}, {9, 5, 2, 3});
@@ -288,6 +289,20 @@ TEST(Groups, count_both_ends_by_one_list) {
   EXPECT_TRUE(plan(mixed)->exchange);
 }
 
+TEST(Groups, of_addends_in_an_order_are_counted_by_it) {
+  const auto problem = [](std::vector<Size> order, const char* iota) {
+    PlacedMesh mesh{parse_mesh("x:2,y:3").value()};
+    mesh.order = parse_order(iota, 6).value();
+    if (!order.empty()) mesh.order = DeviceTable::list(std::move(order));
+    return parse_problem(mesh, {}, "sum{x}[2{y}6]", "[1{x,y}6]");
+  };
+  // Positions 0 to 5 are no digits of 0 3 1 4 2 5, as the axes are of unequal sizes.
+  const Problem turned = problem({}, "[6]<=[2,3]T(1,0)").value();
+  EXPECT_EQ(turned.numbers.list(), (std::vector<Size>{0, 3, 1, 4, 2, 5}));
+  EXPECT_FALSE(plan(turned)->exchange);
+  EXPECT_EQ(plan(turned)->cost, plan(problem({5, 0, 4, 1, 3, 2}, "[6]<=[6]").value())->cost);
+}
+
 TEST(Groups, one_of_them_may_hold_all) {
   PlacedMesh mesh{parse_mesh("x:4").value()};
   mesh.order = DeviceTable::list({9, 2, 5, 3});
@@ -295,7 +310,9 @@ TEST(Groups, one_of_them_may_hold_all) {
   EXPECT_EQ(problem.from.devices(), 4);
   EXPECT_EQ(problem.to.tile_size(2), 8);
   const std::string text = to_text(program_of(plan(problem).value()).value());
-  EXPECT_NE(text.find("transfers=[[5,9,0,0,2],[5,2,2,0,2],[5,5,4,0,2],[5,3,6,0,2]]"), std::string::npos) << text;
+  EXPECT_NE(text.find("transfers=[[5,9,0,0,2],[5,2,2,0,2],[5,5,4,0,2],[5,3,6,0,2]]"),
+            std::string::npos)
+      << text;
   EXPECT_TRUE(oracle(text).right);
   // A device that is none of them needs its own number.
   const Problem other = parse_problem(mesh, {}, "[2{x}8]", "[8]@0").value();

@@ -118,7 +118,8 @@ inline bool same_step(const spec::Step& a, const spec::Step& b, spec::Size devic
 
 /// Whether both say the same, number by number.
 inline bool same_program(const spec::Program& a, const spec::Program& b) {
-  if (a.devices != b.devices || a.names != b.names || a.steps.size() != b.steps.size()) return false;
+  if (a.devices != b.devices || a.names != b.names || a.steps.size() != b.steps.size())
+    return false;
   if (!same_tiling(a.from, b.from, a.devices) || !same_tiling(a.to, b.to, a.devices)) return false;
   for (std::size_t k = 0; k < a.steps.size(); ++k) {
     if (!same_step(a.steps[k], b.steps[k], a.devices)) return false;

@@ -128,6 +128,7 @@ Result<Question> question_of(const foreign::Task& task, foreign::Language langua
   const foreign::Verdict verdict = foreign::judge(function, ends.from, ends.to, judging());
   auto problem = Problem::make(ends.from, ends.to);
   if (!problem) return refuse(std::move(problem.error()));
+  problem->numbers = DeviceNumbers(function.ranks);
   Question out{.name = function.name, .problem = *std::move(problem)};
   out.notes = ends.notes;
   if (!verdict.right) {

@@ -222,12 +222,14 @@ Preparation::Step Preparation::look_at_input() {
   const std::optional<Size> device =
       data.input_tiles.empty() ? std::nullopt : run::first_with_elements(from);
   if (data.input.empty() && !device) return std::nullopt;
-  const auto file = device ? run::open_tile(data.input_tiles, from, *device, numbers.of(*device), data.type)
-                           : run::open_input(data.input, from.global(), data.type);
+  const auto file =
+      device ? run::open_tile(data.input_tiles, from, *device, numbers.of(*device), data.type)
+             : run::open_input(data.input, from.global(), data.type);
   if (!file) {
     Diagnostic diagnostic = file.error();
     if (diagnostic.input.empty()) {
-      diagnostic.input = device ? run::tile_path(data.input_tiles, numbers.of(*device)) : data.input;
+      diagnostic.input =
+          device ? run::tile_path(data.input_tiles, numbers.of(*device)) : data.input;
       diagnostic.source = device ? "--input-tiles" : "--input";
       diagnostic.where = {0, diagnostic.input.size()};
     }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "retile/core/device_numbers.h"
+#include "retile/core/device_table.h"
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
@@ -30,11 +31,21 @@ struct Spelling {
   [[nodiscard]] bool in_order() const { return is_counted || (!order && !order_to); }
 };
 
+/// The ends of a Problem as layouts of positions, where an iota says which device stands at each.
+struct Placed {
+  Layout from;
+  Layout to;
+  DeviceTable device_at;  ///< one row, a device for each position, at both ends
+};
+
 /// What `plan` solves.
 struct Problem {
   Layout from;
   Layout to;
   std::optional<Spelling> spelling = {};
+  /// Where an iota says who stands where, and the same at both ends. It adds nothing to what is
+  /// asked: collectives of positions are found as those of devices are.
+  std::optional<Placed> placed = {};
   DeviceNumbers numbers = {};  ///< what its devices are called
 
   /// Without a spelling.

@@ -175,7 +175,7 @@ double height_of(const std::vector<Panel>& panels) {
 
 class Picture {
  public:
-  explicit Picture(double height) : height_(height) {}
+  Picture(double height, const DeviceNumbers& numbers) : height_(height), numbers_(numbers) {}
 
   /// Draws a panel with its left upper corner at (x, head).
   void panel(const Panel& panel, double x) {
@@ -291,7 +291,7 @@ class Picture {
     for (std::size_t b = 0; b < bands; ++b) {
       const bool rest = b + 1 == bands && devices.size() > bands;
       label(x + band * static_cast<double>(b), y, band, height,
-            rest ? fmt::format("{}..", devices[b]) : fmt::to_string(devices[b]));
+            fmt::format("{}{}", numbers_.of(devices[b]), rest ? ".." : ""));
     }
   }
 
@@ -343,6 +343,7 @@ class Picture {
   }
 
   double height_;
+  const DeviceNumbers& numbers_;
   std::string body_;
   std::vector<std::size_t> used_;
   double lowest_ = 0;
@@ -391,7 +392,7 @@ Result<std::string> to_svg(const Program& program) {
   } else {
     panels.push_back({"after", &program.to, names(program, 0, count)});
   }
-  Picture picture(height_of(panels));
+  Picture picture(height_of(panels), program.numbers);
   double x = margin;
   for (std::size_t p = 0; p < panels.size(); ++p) {
     if (p > 0) {

@@ -110,6 +110,7 @@ class Writer {
     if (from.addends()) addition_ = from.addends()->addition;
     if (!from.addends() && to.addends()) addition_ = to.addends()->addition;
     program_.devices = function.devices;
+    program_.numbers = DeviceNumbers(function.ranks);
     program_.from = from;
     program_.to = to;
   }

@@ -66,7 +66,8 @@ std::optional<Shape> own_shape(const End& end, const End& other) {
 }
 
 void resolve_end(End& end, const End& other, const std::optional<Shape>& shape) {
-  ShardingContext context{.mesh = mesh_of(end, other), .meshes = {}, .shape = shape, .by_position = true};
+  ShardingContext context{
+      .mesh = mesh_of(end, other), .meshes = {}, .shape = shape, .by_position = true};
   if (!end.written) {
     auto read = parse_sharding(end.text, context, end.input.source);
     if (!read) throw text::Failure{std::move(read.error())};

@@ -455,6 +455,10 @@ struct Renamed {
 std::optional<Renamed> in_digits(const Problem& problem) {
   const Layout& from = problem.from;
   const Layout& to = problem.to;
+  if (problem.placed) {
+    const auto& [by_position, to_position, device_at] = *problem.placed;
+    return Renamed{Problem{by_position, to_position, problem.spelling}, device_at};
+  }
   if (from.is_compact() && to.is_compact()) return Renamed{};
   if (from.is_listed() || to.is_listed()) return std::nullopt;
   for (const IotaChain& device_at : {from.order(), to.order()}) {

@@ -179,8 +179,8 @@ struct Plan {
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
 /// Where tiles are not all alike the plan is that of the even problem over the tiles filled up, where
-/// both ends are cut alike (U1); else one exchange. So are layouts that are listed, and ordered ones that
-/// no renaming of the devices makes compact at both ends.
+/// both ends are cut alike (U1); else one exchange. So are layouts that are listed, and ordered ones
+/// without Problem::placed that no renaming of the devices makes compact at both ends.
 /// Where blocks are dealt out and all cuts nest, the plan is that of a view of the array (common_view).
 /// Addends are added up on the way: the plan is the best that a search found, proved or not
 /// (Plan::searched), or one exchange where tiles are not all alike.

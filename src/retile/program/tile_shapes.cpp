@@ -120,10 +120,10 @@ Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size eleme
           .rule = std::string(reason_name(too_large ? Reason::limit : after.error().reason))};
       if (!after && after.error().device) {
         const Size device = program.numbers.of(*after.error().device);
-        diagnostic.notes.push_back(
-            after.error().reason == Reason::ragged || after.error().reason == Reason::indivisible
-                ? fmt::format("the tile of device {} does not fit", device)
-                : fmt::format("device {} is missing or repeated", device));
+        diagnostic.notes.push_back(after.error().reason == Reason::ragged ||
+                                           after.error().reason == Reason::indivisible
+                                       ? fmt::format("the tile of device {} does not fit", device)
+                                       : fmt::format("device {} is missing or repeated", device));
       }
       return refuse(std::move(diagnostic));
     }

@@ -172,13 +172,12 @@ Result<void> Comparison::compare_replicas(Executor& executor, Buffer& buffer) co
       if (!found) return tl::unexpected(found.error());
       if (!*found) return {};
       const Shape element = element_at(from.parts(device), index_of(**found, tile));
-      return refuse(
-          {.code = Code::bad_file,
-           .message = fmt::format("the tiles of devices {} and {} differ in the element "
-                                  "[{}], which both hold",
-                                  program_->numbers.of(box.terms.front().device),
-                                  program_->numbers.of(device), fmt::join(element, ", ")),
-           .source = files_->path(device)});
+      return refuse({.code = Code::bad_file,
+                     .message = fmt::format("the tiles of devices {} and {} differ in the element "
+                                            "[{}], which both hold",
+                                            program_->numbers.of(box.terms.front().device),
+                                            program_->numbers.of(device), fmt::join(element, ", ")),
+                     .source = files_->path(device)});
     };
     const auto alone = each_copy(from, device, 0, device, compare);
     if (!alone) return tl::unexpected(alone.error());

@@ -43,8 +43,8 @@ std::optional<Size> first_with_elements(const Layout& layout) {
   return std::nullopt;
 }
 
-Result<NpyFile> open_tile(std::string_view pattern, const Layout& layout, Size device,
-                          Size number, const std::optional<ElementType>& type) {
+Result<NpyFile> open_tile(std::string_view pattern, const Layout& layout, Size device, Size number,
+                          const std::optional<ElementType>& type) {
   return open_input(tile_path(pattern, number), layout.tile(device), type,
                     fmt::format("is the tile of device {}", number));
 }

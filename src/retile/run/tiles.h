@@ -13,11 +13,11 @@
 #include <string>
 #include <string_view>
 
+#include "retile/core/device_numbers.h"
 #include "retile/core/element_type.h"
 #include "retile/core/layout.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
-#include "retile/core/device_numbers.h"
 #include "retile/exec/executor/executor.h"
 #include "retile/exec/npy/npy.h"
 
@@ -54,7 +54,9 @@ class TileFiles {
   [[nodiscard]] const ElementType& type() const { return type_; }
   /// What all files say of their elements; without a file what they would say.
   [[nodiscard]] const std::string& descr() const { return descr_; }
-  [[nodiscard]] std::string path(Size device) const { return tile_path(pattern_, numbers_->of(device)); }
+  [[nodiscard]] std::string path(Size device) const {
+    return tile_path(pattern_, numbers_->of(device));
+  }
 
   /// The file of a device, for another one or itself.
   /// \error bad_file, with a note that names the other one
@@ -69,7 +71,11 @@ class TileFiles {
  private:
   TileFiles(const Layout& from, const DeviceNumbers& numbers, std::string pattern,
             const ElementType& type)
-      : from_(&from), numbers_(&numbers), pattern_(std::move(pattern)), type_(type), descr_(npy_descr(type)) {}
+      : from_(&from),
+        numbers_(&numbers),
+        pattern_(std::move(pattern)),
+        type_(type),
+        descr_(npy_descr(type)) {}
   [[nodiscard]] Result<void> is_alike(Size device, const std::string& descr) const;
 
   const Layout* from_;

@@ -86,6 +86,31 @@ TEST(Problem, ends_may_have_meshes_and_orders_of_their_own) {
   EXPECT_FALSE(same.spelling->mesh_to);
 }
 
+TEST(Problem, positions_are_said_where_one_iota_places_both_ends) {
+  retile::PlacedMesh four{retile::parse_mesh("x:4").value()};
+  retile::IotaChain chain(4);
+  chain.append({{2, 2}, {1, 0}});
+  four.order = retile::DeviceTable::iota(chain, 4);
+  const auto placed = [](const retile::PlacedMesh& from, const retile::PlacedMesh& to,
+                         const char* target = "[12, 1{x}4]") {
+    return parse_problem(from, to, "[3{x}12, 4]", target).value().placed;
+  };
+  const auto positions = placed(four, four);
+  ASSERT_TRUE(positions.has_value());
+  EXPECT_EQ(positions->from.box(1), (retile::Box{{3, 0}, {3, 4}}));
+  EXPECT_EQ(positions->device_at.entries(), (std::vector<retile::Size>{0, 2, 1, 3}));
+  retile::PlacedMesh other = four;
+  other.order = retile::DeviceTable::list({0, 2, 1, 3});  // which is that iota
+  EXPECT_TRUE(placed(other, other));
+  other.order = retile::DeviceTable::iota(retile::IotaChain(4), 4);
+  EXPECT_FALSE(placed(four, other));
+  other.order.reset();
+  EXPECT_FALSE(placed(four, other));
+  EXPECT_FALSE(placed(other, other));
+  EXPECT_FALSE(placed(four, four, "[12, 4]@3"));  // a device, not a position
+  EXPECT_FALSE(parse_problem(four, four, "[12, 4]@3", "[12, 1{x}4]").value().placed);
+}
+
 TEST(Problem, an_end_that_its_order_scatters_says_so) {
   using Reasons = std::pair<std::string, std::string>;
   const retile::PlacedMesh four{retile::parse_mesh("x:4").value()};
@@ -113,8 +138,9 @@ TEST(Problem, what_no_device_or_every_device_must_hold_is_refused) {
   EXPECT_EQ(parse_problem(two, three, "[2{y}4]", "[4]").error().code, Code::unknown_axis);
   retile::PlacedMesh far = two;
   far.order = retile::DeviceTable::list({0, 2147483647});
-  EXPECT_EQ(parse_problem(far, {}, "[2{x}4]", "[4]").error().code, Code::limit_reached);
-  EXPECT_EQ(parse_problem(far, {}, "[2{x}4]", "[4]").error().source, "--order");
+  EXPECT_EQ(parse_problem(far, {}, "[2{x}4]", "[4]").value().numbers.list(),
+            (std::vector<retile::Size>{0, 2147483647}));
+  EXPECT_EQ(parse_problem(two, far, "[2{x}4]", "[4]").error().code, Code::limit_reached);
   EXPECT_EQ(parse_problem(two, far, "[2{x}4]", "[4]").error().source, "--order-to");
   EXPECT_EQ(parse_problem(far, two, "[4]", "[4]@1").error().source, "--order");
   retile::PlacedMesh turned = two;

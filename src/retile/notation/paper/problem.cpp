@@ -169,6 +169,13 @@ std::optional<Group> group_of(const PlacedMesh& from, const PlacedMesh& to, bool
   return std::nullopt;
 }
 
+/// Whether one iota says who stands where at both ends.
+bool is_one_iota(const PlacedMesh& from, const PlacedMesh& to) {
+  if (!from.order || !to.order || is_list(from) || is_list(to)) return false;
+  const auto chain = [](const PlacedMesh& mesh) { return mesh.order->chain()->simplified(); };
+  return chain(from) == chain(to);
+}
+
 /// Counts the device that alone holds an end, if one does, as one of the group.
 void take_into(const DeviceNumbers& numbers, Size devices, WrittenLayout& end) {
   if (!end.root || !numbers.are_listed()) return;
@@ -235,6 +242,9 @@ Problem problem_of(const Standing& from, const Standing& to, Size devices) {
                               placed(to.written, group->to, devices, to.input))
                     .value();
   out.numbers = group->numbers;
+  if (!from.written.root && !to.written.root && is_one_iota(group->from, group->to)) {
+    out.placed = Placed{from.written.layout, to.written.layout, *group->from.order};
+  }
   out.spelling = Spelling{from.mesh.mesh, from.written.spelling, to.written.spelling};
   out.spelling->is_counted = !group->from.order && !group->to.order;
   out.spelling->scattered = scattered(from.written, group->from, out.from, "from");

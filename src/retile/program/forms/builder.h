@@ -104,7 +104,7 @@ class Builder {
   std::optional<Size> devices_;
   std::optional<Token<std::vector<Size>>> numbers_;
   std::optional<Devices> called_;  ///< once the header is complete
-  std::string devices_from_;  ///< what said the number of devices first
+  std::string devices_from_;       ///< what said the number of devices first
   std::optional<TilingDraft> from_;
   std::optional<TilingDraft> to_;
   std::optional<Token<std::vector<Size>>> view_;

@@ -118,7 +118,7 @@ class TextReader {
   }
 
   void read_devices(Scanner& scanner) {
-    if (scanner.sees_number()) {
+    if (!scanner.sees('[')) {
       Scanner ahead = scanner;
       const Token<Size> count = ahead.number();
       if (!ahead.sees('.')) {
