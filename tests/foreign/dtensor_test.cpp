@@ -414,6 +414,39 @@ TEST(DtensorTrace, an_average_is_no_sum) {
   EXPECT_EQ(verdict(scattered).right, false);
 }
 
+TEST(DtensorTrace, addends_of_an_average_are_divided) {
+  const auto judged = [](const std::string& from, const std::string& to, const std::string& op,
+                         const std::string& word, const std::string& shape = "4") {
+    const std::string how = word.empty() ? "" : both + ", \"reduction\": \"" + word + "\"";
+    return verdict(trace("4", from, to, alike("4", step(op, how, shape))));
+  };
+  EXPECT_EQ(judged("Partial(avg)", "Replicate()", "all_reduce", "avg").right, true);
+  EXPECT_EQ(judged("Partial(avg)", "Shard(0)", "reduce_scatter", "avg", "2").right, true);
+  EXPECT_EQ(judged("Partial(avg)", "Partial(avg)", "same", "").right, true);
+  // What all hold alike is an average of itself.
+  EXPECT_EQ(judged("Replicate()", "Partial(avg)", "same", "").right, true);
+  EXPECT_EQ(judged("Replicate()", "Partial(sum)", "same", "").right, false);
+  EXPECT_EQ(judged("Partial(avg)", "Partial(sum)", "same", "").right, false);
+  EXPECT_EQ(judged("Partial(sum)", "Partial(avg)", "same", "").right, false);
+  const Verdict twice = judged("Partial(avg)", "Replicate()", "all_reduce", "sum");
+  EXPECT_EQ(twice.right, false);
+  ASSERT_TRUE(twice.mismatch.has_value());
+  EXPECT_EQ(twice.mismatch->times, 1U);
+  EXPECT_FALSE(twice.mismatch->parts.has_value());
+}
+
+TEST(DtensorTrace, tiles_without_dimensions_are_added_and_sent) {
+  const auto judged = [](const std::string& op, const std::string& how) {
+    return verdict(trace("", "Partial(sum)", "Replicate()", alike("", step(op, how, ""))));
+  };
+  EXPECT_EQ(judged("all_reduce", both + summed).right, true);
+  EXPECT_EQ(judged("broadcast", both + ", \"root\": 0").right, false);
+  EXPECT_EQ(refused_alone("", step("all_gather", both, "")),
+            "all_gather of a tile without dimensions");
+  EXPECT_EQ(refused_alone("", step("reduce_scatter", both + summed, "")),
+            "reduce_scatter of a tile without dimensions");
+}
+
 /// What two ranks do to tiles 4 of a column, and how they end.
 bool moves(const std::string& from, const std::string& to, const std::string& first,
            const std::string& second, int result) {

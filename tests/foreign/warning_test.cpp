@@ -39,6 +39,30 @@ Warning warning_of(const std::string& text) {
   return out->front();
 }
 
+TEST(Warning, of_torch_says_what_it_does_in_steps) {
+  const std::string line =
+      "[rank0]:W1127 _redistribute.py:394] While redistributing from (Shard(dim=0), Shard(dim=0), "
+      "_StridedShard(dim=0, sf=2)) to (Replicate(), Replicate(), Replicate()), 2 sequential "
+      "all_gather "
+      "operations will be performed. This is suboptimal: multiple collective operations ..";
+  const Warning one = warning_of(line + "\n" + line);
+  EXPECT_TRUE(one.is_torch);
+  EXPECT_EQ(one.from, "(Shard(dim=0), Shard(dim=0), _StridedShard(dim=0, sf=2))");
+  EXPECT_EQ(one.to, "(Replicate(), Replicate(), Replicate())");
+  EXPECT_EQ(one.operation, "2 sequential all_gather operations");
+  EXPECT_FALSE(one.tile.has_value());
+  EXPECT_FALSE(warning_of(new_wording()).is_torch);
+  // Both kinds in one log.
+  EXPECT_EQ(read_warnings(line + "\n" + new_wording() + "\n", "LOG").value().size(), 2U);
+  EXPECT_TRUE(has_warning(line));
+  EXPECT_TRUE(has_warning(new_wording()));
+  EXPECT_FALSE(has_warning("While waiting"));
+  for (const std::size_t end :
+       {line.find(" to ("), line.find(", 2 seq"), line.find(" will be"), line.find("(Shard") + 3}) {
+    EXPECT_FALSE(read_warnings(line.substr(0, end), "LOG").has_value()) << end;
+  }
+}
+
 TEST(Warning, of_new_releases_and_of_old_ones) {
   for (const std::string& text : {new_wording(), old_wording(" for HLO operation: " + operation)}) {
     const Warning warning = warning_of(text);

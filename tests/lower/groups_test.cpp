@@ -256,7 +256,9 @@ TEST(Groups, whose_end_is_turned_are_planned_as_the_devices_from_0_on) {
     collectives += got.exchange ? 0 : 1;
     const std::string text = to_text(program_of(got).value());
     SCOPED_TRACE(text);
-    ASSERT_EQ(check(parse_programs(text).value().front()).answer, Answer::right);
+    const Program again = parse_programs(text).value().front();
+    ASSERT_EQ(check(again).answer, Answer::right);
+    ASSERT_EQ(again.numbers, named.numbers);
     ASSERT_TRUE(oracle(text).right);
   }
   EXPECT_GT(collectives, support::samples(600) / 10);

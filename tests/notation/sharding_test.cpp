@@ -154,6 +154,55 @@ TEST(Sharding, placements_of_dtensor_stand_alone_and_together) {
             "error: the shape is [8, 4] here\n  Spec(f32[8, 4](S(0)R))\n       ^~~~~~~~~\n");
 }
 
+TEST(Sharding, specs_of_dtensor_say_their_mesh_and_their_shape) {
+  const std::string spec =
+      "DTensorSpec(mesh=DeviceMesh((dp=2, tp=4), 'cpu', stride=(4, 1)), placements=(Shard(dim=0), "
+      "Replicate()), tensor_meta=TensorMeta(shape=torch.Size([8, 4]), stride=(4, 1), "
+      "dtype=torch.float32), use_strided_shard_as_shard_order=False)";
+  const Sharding read = support::value(parse_sharding(spec, {}));
+  EXPECT_EQ(type_text(read), "[4{dp}8, 4]");
+  EXPECT_EQ(to_text(read.mesh.mesh), "dp:2,tp:4");
+  EXPECT_EQ(read.notation, Notation::dtensor);
+  EXPECT_FALSE(parse_sharding("DTensorSpec(mesh=DeviceMesh((dp=2), 'cpu'))", {}));
+  const auto mesh = [](const char* text) {
+    return to_text(support::value(parse_any_mesh(text)).mesh);
+  };
+  EXPECT_EQ(mesh("init_device_mesh('cuda', (2, 4), mesh_dim_names=('dp', 'tp'))"), "dp:2,tp:4");
+  EXPECT_EQ(mesh("init_device_mesh(\"cuda\", mesh_shape=(2, 4))"), "a0:2,a1:4");
+  EXPECT_EQ(mesh("init_device_mesh('cuda', (8,))"), "a0:8");
+}
+
+TEST(Sharding, an_average_is_a_sum_that_is_divided) {
+  const auto read = [](std::string_view text) { return sharding(text); };
+  EXPECT_EQ(read("P(avg)R").divisor, 2);
+  EXPECT_EQ(read("RP(avg)").divisor, 4);
+  EXPECT_EQ(read("(Partial(avg), Partial('avg'))").divisor, 8);
+  EXPECT_EQ(read("P(avg)P(sum)").divisor, 2);
+  EXPECT_EQ(read("P(sum)P(sum)").divisor, 1);
+  EXPECT_EQ(type_text(read("P(avg)R")), "sum{x}[32, 24]");
+  const auto written = [&read](std::string_view text, ShardingForm form) {
+    const auto out = to_text(read(text), form);
+    return out ? *out : out.error().message;
+  };
+  EXPECT_EQ(written("P(avg)S(0)", ShardingForm::dtensor), "(Partial(avg), Shard(dim=0))");
+  EXPECT_EQ(written("P(avg)R", ShardingForm::paper),
+            "an average is written as DTensor's Partial(avg) alone");
+  EXPECT_EQ(written("P(avg)P(sum)", ShardingForm::dtensor),
+            "DTensor cuts one axis after the other, and these tiles are cut otherwise");
+}
+
+TEST(Sharding, addends_of_dtensor_are_read_where_they_are_added) {
+  EXPECT_EQ(type_text(sharding("MaskP(sum, torch.Size([4, 2]), 0)R")), "sum{x}[32, 24]");
+  EXPECT_EQ(type_text(sharding("(_MaskPartial(reduce_op=sum, offset_shape=torch.Size([4, 2]), "
+                               "offset_dim=0), Shard(1))")),
+            "sum{x}[32, 6{y}24]");
+  EXPECT_EQ(type_text(sharding("RMaskP(sum, torch.Size([4, 2]), 0)")), "sum{y}[32, 24]");
+  EXPECT_EQ(where("(_NormPartial(2), Replicate())").substr(0, 71),
+            "error: addends of a norm are raised to a power before they are added\n  ");
+  EXPECT_EQ(where("P(product)R").substr(0, 51),
+            "error: product is no way of adding that is read\n  P");
+}
+
 TEST(Sharding, nothing_is_dealt_out_to_devices_that_are_listed) {
   const auto over = [](const std::string& mesh, const std::string& text) {
     const ShardingContext context{.mesh = support::value(parse_any_mesh(mesh)), .shape = Shape{8}};
@@ -363,9 +412,10 @@ TEST(Sharding, refusals_point_at_what_is_wrong) {
             "error: 1 placement for a mesh of 2 axes\n  (Shard(0),)\n  ^~~~~~~~~~~\n");
   EXPECT_EQ(where("(Shard(2), Replicate())"),
             "error: the array has 2 dimensions\n  (Shard(2), Replicate())\n   ^~~~~~~~\n");
-  EXPECT_EQ(where("(Partial(avg), Replicate())"),
-            "error: avg is no way of adding that is read\n  (Partial(avg), Replicate())\n          "
-            " ^~~\n");
+  EXPECT_EQ(
+      where("(Partial(mean), Replicate())"),
+      "error: mean is no way of adding that is read\n  (Partial(mean), Replicate())\n          "
+      " ^~~~\n");
   EXPECT_EQ(
       where("(_StridedShard(dim=0, sf=2), _StridedShard(dim=0, sf=3))"),
       "error: the devices hold several pieces of this dimension each\n  "
@@ -395,8 +445,9 @@ TEST(Sharding, refusals_point_at_what_is_wrong) {
             "error: there is no device 8\n  {maximal device=8}\n                  ^\n");
   EXPECT_EQ(where("{unknown}"),
             "error: unknown says nothing of where the array is\n  {unknown}\n   ^~~~~~~\n");
-  EXPECT_EQ(where("(_MaskPartial(), Replicate())"),
-            "error: _MaskPartial is not read\n  (_MaskPartial(), Replicate())\n   ^~~~~~~~~~~~\n");
+  EXPECT_EQ(
+      where("(_OtherPartial(), Replicate())"),
+      "error: _OtherPartial is not read\n  (_OtherPartial(), Replicate())\n   ^~~~~~~~~~~~~\n");
   EXPECT_EQ(where("shard.sharding @m split_axes = [[0]] halo_sizes = [1, 1]"),
             "error: a halo: MLIR's reaches beyond the array, and no box does\n  shard.sharding @m "
             "split_axes = [[0]] halo_sizes = [1, 1]\n                                              "

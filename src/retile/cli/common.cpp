@@ -75,21 +75,67 @@ Diagnostic about_argument(Code code, std::string_view source, std::string_view t
           .notes = std::move(notes)};
 }
 
+namespace {
+
+/// The name of a type of torch, `float32` or `torch.float32`, by those of HLO; other names stay.
+std::string_view without_torch(std::string_view text) {
+  constexpr std::array<std::array<std::string_view, 2>, 21> names = {
+      {{"float32", "f32"},
+       {"float", "f32"},
+       {"float64", "f64"},
+       {"double", "f64"},
+       {"float16", "f16"},
+       {"half", "f16"},
+       {"bfloat16", "bf16"},
+       {"int8", "i8"},
+       {"int16", "i16"},
+       {"int32", "i32"},
+       {"int64", "i64"},
+       {"uint8", "u8"},
+       {"uint16", "u16"},
+       {"uint32", "u32"},
+       {"uint64", "u64"},
+       {"complex64", "c64"},
+       {"complex128", "c128"},
+       {"bool", "pred"},
+       {"float8_e4m3fn", "f8e4m3fn"},
+       {"float8_e5m2", "f8e5m2"},
+       {"float8_e8m0fnu", "f8e8m0fnu"}}};
+  if (text.starts_with("torch.")) text.remove_prefix(std::string_view("torch.").size());
+  for (const auto& [torch, name] : names) {
+    if (text == torch) return name;
+  }
+  return text;
+}
+
+}  // namespace
+
 Result<ElementType> parse_element_type(std::string_view text, std::string_view source) {
   std::vector<std::string_view> names;
   for (const NamedElementType& named : named_element_types()) names.push_back(named.name);
-  return parse_choice(text, source, names).map([](std::size_t index) {
+  const std::string_view name = without_torch(text);
+  const bool is_known = std::find(names.begin(), names.end(), name) != names.end();
+  return parse_choice(is_known ? name : text, source, names).map([](std::size_t index) {
     return named_element_types()[index].type;
   });
 }
 
 Result<operations::ElementKind> parse_element_name(std::string_view text, std::string_view source) {
-  auto kind = operations::element_kind(text);
+  auto kind = operations::element_kind(without_torch(text));
   if (kind.form != operations::ElementKind::Form::other) return kind;
   auto known = parse_element_type(text, source);
   known.error().notes.emplace_back(
       "names of HLO and MLIR are read, too: s32, pred, f8e4m3fn, complex<f32>");
   return refuse(std::move(known.error()));
+}
+
+Result<Size> parse_element_bytes(std::string_view text, std::string_view source) {
+  const auto kind = parse_element_name(text, source);
+  if (!kind) return refuse(kind.error());
+  const bool is_whole = kind->form == operations::ElementKind::Form::truth || kind->bits % 8 == 0;
+  if (is_whole) return kind->bytes();
+  return refuse(about_argument(Code::unsupported, source, text,
+                               "elements of fewer than 8 bits, of which several share a byte"));
 }
 
 Result<Size> parse_bytes(std::string_view text, std::string_view source) {
@@ -249,7 +295,7 @@ Result<std::optional<PlacedMesh>> read_placed(const std::optional<std::string>& 
   return std::optional(*std::move(out));
 }
 
-Result<Problem> ProblemArguments::read() const {
+Result<Problem> ProblemArguments::read(bool may_divide) const {
   auto at_start = read_placed(mesh, "--mesh", order, "--order");
   if (!at_start) return refuse(std::move(at_start.error()));
   for (const auto& [text, source] : {std::pair(&from, "FROM"), std::pair(&to, "TO")}) {
@@ -270,7 +316,12 @@ Result<Problem> ProblemArguments::read() const {
     if (!read) return refuse(std::move(read.error()));
     text.shape = *std::move(read);
   }
-  return parse_problem(text);
+  auto out = parse_problem(text);
+  if (!out || may_divide || out->divisor == 1) return out;
+  return refuse(about_argument(Code::unsupported, "FROM", *from,
+                               "the addends of an average are divided, and steps of a Program "
+                               "divide nothing",
+                               {"with Partial(sum) the steps are the same"}));
 }
 
 void ProblemArguments::add_options(OptionList& options) {

@@ -60,6 +60,9 @@ struct Outcome {
 /// \error bad_argument
 [[nodiscard]] Result<operations::ElementKind> parse_element_name(std::string_view text,
                                                                  std::string_view source);
+/// How many bytes an element has in memory, of a type of any of these names.
+/// \error bad_argument; unsupported (several share a byte)
+[[nodiscard]] Result<Size> parse_element_bytes(std::string_view text, std::string_view source);
 
 /// A number of bytes: decimal, optionally followed by KiB, MiB, GiB or TiB.
 /// \error bad_argument

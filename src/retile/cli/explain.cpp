@@ -99,11 +99,11 @@ Result<Question> question_of(const foreign::Warning& warning, const ExplainArgum
   ends.from = warning.from;
   ends.to = warning.to;
   ends.shape = *shape;
-  auto problem = ends.read();
+  auto problem = ends.read(true);
   if (!problem) return refuse(std::move(problem.error()));
   Question out{.name = warning.operation, .problem = *std::move(problem)};
-  out.replicates = true;
-  out.form = emit::Form::hlo;
+  out.replicates = !warning.is_torch;
+  if (!warning.is_torch) out.form = emit::Form::hlo;
   say_element(out, warning.element);
   if (*shape && !arguments.problem.shape) {
     out.notes.push_back(fmt::format("the warning names tiles {}: the array is taken to be {}",
@@ -248,17 +248,16 @@ std::optional<emit::Form> form_of(const ProblemArguments& problem) {
 Result<std::vector<Question>> read_questions(const ExplainArguments& arguments) {
   const ProblemArguments& ends = arguments.problem;
   if (ends.to) {
-    auto problem = ends.read();
+    auto problem = ends.read(true);
     if (!problem) return refuse(std::move(problem.error()));
     Question out{.problem = *std::move(problem)};
     out.form = form_of(ends);
     return std::vector<Question>{std::move(out)};
   }
-  if (ends.from->find(foreign::warning_words) != std::string::npos)
-    return of_warnings(*ends.from, arguments);
+  if (foreign::has_warning(*ends.from)) return of_warnings(*ends.from, arguments);
   const auto text = read_text(*ends.from, "FROM");
   if (!text) return refuse(text.error());
-  if (text->find(foreign::warning_words) != std::string::npos) return of_warnings(*text, arguments);
+  if (foreign::has_warning(*text)) return of_warnings(*text, arguments);
   const std::string source = *ends.from == "-" ? "stdin" : *ends.from;
   if (const auto language = foreign::language_of(*text)) {
     return of_file(*text, source, *language, arguments);

@@ -50,9 +50,9 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
     options.cost_model = *choice == 0 ? CostModel::paper : CostModel::bytes;
   }
   if (arguments.dtype) {
-    const auto type = parse_element_type(*arguments.dtype, "--dtype");
-    if (!type) return refuse(type.error());
-    options.element_bytes = type->bytes;
+    const auto bytes = parse_element_bytes(*arguments.dtype, "--dtype");
+    if (!bytes) return refuse(bytes.error());
+    options.element_bytes = *bytes;
   }
   if (arguments.memory_limit) {
     const auto limit = parse_bytes(*arguments.memory_limit, "--memory-limit");
@@ -145,7 +145,7 @@ namespace {
 Outcome work_on(const PlanArguments& arguments) {
   Result<PlanOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
-  const Result<Problem> problem = arguments.problem.read();
+  const Result<Problem> problem = arguments.problem.read(true);
   if (!problem) return failed(problem.error());
   // Certificates of sums are of steps along one dimension.
   const bool adds = problem->from.addends() || problem->to.addends();

@@ -202,6 +202,12 @@ std::string view_text(const Plan& plan) {
   return fmt::format("in the view {} of the array\n", shape_text(plan.problem.from.global()));
 }
 
+/// What no step does: an average is a sum that is divided.
+std::string divisor_text(const Plan& plan) {
+  if (plan.problem.divisor == 1) return "";
+  return fmt::format("an average: what is added is divided by {}\n", plan.problem.divisor);
+}
+
 /// The largest extents that tiles of a step have in the array.
 Shape shown_tile(const Plan& plan, Shape tile) {
   if (!plan.uneven) return tile;
@@ -367,6 +373,7 @@ std::string plan_json(const Plan& plan) {
   }
   json["steps"] = std::move(steps);
   if (!plan.legs.empty()) json["reason"] = plan.reason;
+  if (plan.problem.divisor > 1) json["divisor"] = plan.problem.divisor;
   json["cost"] = plan.cost;
   json["height"] = plan.height;
   json["bound"] = plan.bound;
@@ -395,7 +402,8 @@ std::string bound_text(const Plan& plan) {
 
 std::string plan_text(const Plan& plan) {
   if (plan.exchange) {
-    return fmt::format("exchange; {}\n{}\n", sums_text(plan), plan.exchange->reason);
+    return fmt::format("exchange; {}\n{}\n{}", sums_text(plan), plan.exchange->reason,
+                       divisor_text(plan));
   }
   const std::vector<ShownStep> steps = shown_steps(plan);
   const std::string bound = bound_text(plan);
@@ -407,7 +415,7 @@ std::string plan_text(const Plan& plan) {
                                     bound, plan.complete ? "" : "; the search stopped at its limit")
       : plan.scope == Scope::one_dim ? fmt::format("\noptimal among {}\n", scope_words(plan.scope))
                                      : "\n";
-  const std::string end = proved + view_text(plan);
+  const std::string end = proved + view_text(plan) + divisor_text(plan);
   if (steps.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
   if (steps.size() == 1) return fmt::format("{}; {}{}", steps[0].label, sums_text(plan), end);
   std::size_t label_width = 0;

@@ -95,7 +95,8 @@ struct ProblemArguments {
   [[nodiscard]] std::optional<Complaint> missing() const;
   /// All are parsed as `parse_order` and `parse_problem` do. Without --mesh-to the mesh is the same at
   /// the end, and without --order-to the order, too.
-  [[nodiscard]] Result<Problem> read() const;
+  /// \param may_divide  whether the addends may be those of an average, whose sum no step divides
+  [[nodiscard]] Result<Problem> read(bool may_divide = false) const;
 };
 
 /// What --dtype takes.

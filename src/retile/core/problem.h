@@ -47,6 +47,7 @@ struct Problem {
   /// asked: collectives of positions are found as those of devices are.
   std::optional<Placed> placed = {};
   DeviceNumbers numbers = {};  ///< what its devices are called
+  Size divisor = 1;            ///< of what is added: the addends are those of an average
 
   /// Without a spelling.
   /// \error bad_argument (the ends have different numbers of devices), rank_mismatch,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
@@ -53,7 +54,7 @@ Tag tag_in(const Cells& cells, std::size_t offset) {
 class Comparer {
  public:
   Comparer(const State& state, const TileType& type, const Layout& from, const Layout& claim,
-           Sums& sums)
+           Sums& sums, const Divisors& divisors)
       : state_(state),
         extents_(type.extents),
         kind_(element_kind(type.element)),
@@ -61,6 +62,9 @@ class Comparer {
         claim_(claim),
         sums_(sums),
         global_size_(from.global_size()),
+        times_(
+            static_cast<std::uint64_t>(divisors.claim / std::gcd(divisors.from, divisors.claim))),
+        parts_(divisors.from / std::gcd(divisors.from, divisors.claim)),
         boxes_(claim.boxes()) {}
 
   std::optional<Mismatch> find() {
@@ -211,7 +215,7 @@ class Comparer {
       const auto term = std::find_if(terms.begin(), terms.end(),
                                      [&](const Term& other) { return other.atom == atom; });
       const std::uint64_t times = term == terms.end() ? 0 : term->count();
-      if (times == 1 && parts == 1) continue;
+      if (times == times_ && parts == parts_) continue;
       Mismatch out = mismatch(Fault::addends, devices.begin()->second, at);
       out.found = found_of(tag(devices.begin()->second, at.cell()), at.cell().element);
       out.addend = addend;
@@ -229,14 +233,16 @@ class Comparer {
   const Layout& claim_;
   Sums& sums_;
   Size global_size_;
+  std::uint64_t times_;  // how often an addend is to be there, of as many parts of it
+  Size parts_;
   std::vector<Box> boxes_;
 };
 
 }  // namespace
 
 std::optional<Mismatch> find_mismatch(const State& state, const TileType& type, const Layout& from,
-                                      const Layout& claim, Sums& sums) {
-  return Comparer(state, type, from, claim, sums).find();
+                                      const Layout& claim, Sums& sums, const Divisors& divisors) {
+  return Comparer(state, type, from, claim, sums, divisors).find();
 }
 
 std::optional<Size> other_tile(const Value& value, const Layout& layout) {

@@ -9,13 +9,20 @@
 
 namespace retile::foreign {
 
+/// What sums of addends are divided by, where the array is their average: at the start, and where they are
+/// compared.
+struct Divisors {
+  Size from = 1;
+  Size claim = 1;
+};
+
 /// The first place where a value of tiles of these extents is not what `claim` says, of an array that
 /// began as `from`. As docs/reference/program.md says it of addends; what lies behind the boxes is not looked at.
 /// Preconditions: tiles of elements, with place for the boxes; as many devices; one global shape.
 /// Throws LimitReached.
 [[nodiscard]] std::optional<Mismatch> find_mismatch(const State& state, const TileType& type,
                                                     const Layout& from, const Layout& claim,
-                                                    Sums& sums);
+                                                    Sums& sums, const Divisors& divisors = {});
 
 /// The first device of which the own tile of a value is not that of the layout; tiles without elements
 /// are alike. Nothing where no device has one.

@@ -218,8 +218,12 @@ class Judge {
                                .expected = claim.box(*device).extent};
       return false;
     }
-    out_.mismatch = find_mismatch(evaluator.at(value), function_.values[value].type, from_, claim,
-                                  evaluator.sums());
+    const auto divisor = [](const std::optional<WrittenEnd>& end) {
+      return end ? end->divisor : 1;
+    };
+    out_.mismatch =
+        find_mismatch(evaluator.at(value), function_.values[value].type, from_, claim,
+                      evaluator.sums(), {divisor(function_.from), divisor(function_.to)});
     return !out_.mismatch;
   }
   bool claims_hold(Evaluator& evaluator, const Operation& operation) {

@@ -211,6 +211,7 @@ struct WrittenEnd {
   FilePlace place;
   /// What the text means; nothing: a sharding (notation/sharding.h) that says no global shape.
   std::optional<Layout> layout = {};
+  Size divisor = 1;  ///< the array is the sum of its addends, divided by it
 };
 
 /// One function. The readers make one of every function of a text; arrays_of (arrays.h) takes apart

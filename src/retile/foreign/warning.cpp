@@ -1,5 +1,6 @@
 #include "retile/foreign/warning.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -27,18 +28,18 @@ class Reader {
     at_ += words.size();
     return true;
   }
-  /// From an opening brace to the one that closes it; empty where there is none.
-  std::string_view braced() {
+  /// From an opening brace, or bracket, to the one that closes it; empty where there is none.
+  std::string_view braced(char opening = '{', char closing = '}') {
     const std::size_t begin = at_;
-    if (text_.substr(at_, 1) != "{") return {};
+    if (text_.substr(at_, 1) != std::string_view(&opening, 1)) return {};
     std::size_t depth = 0;
     bool quoted = false;
     for (std::size_t k = at_; k < text_.size(); ++k) {
       const char c = text_[k];
       if (c == '"') quoted = !quoted;
       if (quoted) continue;
-      if (c == '{') ++depth;
-      if (c == '}') --depth;
+      if (c == opening) ++depth;
+      if (c == closing) --depth;
       if (depth > 0) continue;
       at_ = k + 1;
       return text_.substr(begin, at_ - begin);
@@ -94,6 +95,29 @@ Result<Warning> read_warning(std::string_view text, std::string_view source) {
   return out;
 }
 
+/// What torch warns of, from `While redistributing from (Shard(dim=0), ..) to (..), 2 sequential all_gather
+/// operations will be performed` on, all on one line.
+Result<Warning> read_torch_warning(std::string_view text, std::string_view source) {
+  Reader reader(text);
+  Warning out{.from = {}, .to = {}, .is_torch = true};
+  static_cast<void>(reader.accept(torch_warning_words));
+  out.from = reader.braced('(', ')');
+  const bool goes_to = reader.accept(" to ");
+  out.to = reader.braced('(', ')');
+  const auto operation = reader.accept(", ") ? reader.until(" will be performed") : std::nullopt;
+  if (out.from.empty() || !goes_to || out.to.empty() || !operation) {
+    return refuse({.code = Code::syntax,
+                   .message = "not the warning that torch prints",
+                   .source = std::string(source),
+                   .input = std::string(text),
+                   .where = {0, text.size()},
+                   .notes = {"it goes `While redistributing from (..) to (..), 2 sequential "
+                             "all_gather operations will be performed`, all on one line"}});
+  }
+  out.operation = *operation;
+  return out;
+}
+
 /// Into how many parts the devices at the start cut every dimension of a tile's array.
 /// Precondition: warning.tile
 Result<Shape> parts_of(const Warning& warning, const std::optional<PlacedMesh>& mesh) {
@@ -116,16 +140,25 @@ Result<Shape> parts_of(const Warning& warning, const std::optional<PlacedMesh>& 
 
 }  // namespace
 
+bool has_warning(std::string_view text) {
+  return text.find(warning_words) != std::string_view::npos ||
+         text.find(torch_warning_words) != std::string_view::npos;
+}
+
 Result<std::vector<Warning>> read_warnings(std::string_view text, std::string_view source) {
+  const auto find = [text](std::size_t begin) {
+    return std::min(text.find(warning_words, begin), text.find(torch_warning_words, begin));
+  };
   std::vector<Warning> out;
   std::set<std::string_view> seen;
-  for (std::size_t at = text.find(warning_words); at != std::string_view::npos;) {
-    const std::size_t next = text.find(warning_words, at + 1);
+  for (std::size_t at = find(0); at != std::string_view::npos;) {
+    const std::size_t next = find(at + 1);
     std::string_view line = text.substr(at, next == std::string_view::npos ? next : next - at);
     line = line.substr(0, line.find_first_of("\r\n"));
     at = next;
     if (!seen.insert(line).second) continue;
-    auto warning = read_warning(line, source);
+    auto warning = line.starts_with(torch_warning_words) ? read_torch_warning(line, source)
+                                                         : read_warning(line, source);
     if (!warning) return refuse(std::move(warning.error()));
     out.push_back(*std::move(warning));
   }

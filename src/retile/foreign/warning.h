@@ -1,4 +1,5 @@
-// The warning that XLA prints where it gathers a whole array to reshard it.
+// Warnings of reshards: XLA's where it gathers a whole array, and torch's where it takes several collectives
+// one after the other.
 #pragma once
 
 #include <optional>
@@ -15,10 +16,18 @@ namespace retile::foreign {
 /// What every such warning says, in all wordings.
 inline constexpr std::string_view warning_words = "Involuntary full rematerialization";
 
+/// What torch's begins with.
+inline constexpr std::string_view torch_warning_words = "While redistributing from ";
+
+/// Whether there is one of either in a text.
+[[nodiscard]] bool has_warning(std::string_view text);
+
 struct Warning {
-  std::string from;  ///< shardings of HLO
+  std::string from;  ///< shardings of HLO, or placements of DTensor
   std::string to;
-  std::string operation = {};      ///< its name; empty: the warning does not say it
+  bool is_torch = false;
+  /// Its name, or what torch does; empty: the warning does not say it.
+  std::string operation = {};
   std::optional<Shape> tile = {};  ///< of each device, of that operation
   std::string element = {};        ///< what its elements are, as HLO calls it; empty as above
 };

@@ -348,7 +348,9 @@ Size split_factor(const Mesh& mesh, const CutDim& dim, const std::string& axis) 
 Placement placement_of(const Sharding& sharding, const Axis& axis) {
   const Mesh& mesh = sharding.mesh.mesh;
   if (axis.size > 1 && has_axis(sharding.addends, axis.name)) {
-    return {.kind = Placement::Kind::partial, .addition = sharding.addition};
+    return {.kind = Placement::Kind::partial,
+            .addition = sharding.addition,
+            .is_average = sharding.divisor > 1};
   }
   for (std::size_t i = 0; axis.size > 1 && i < sharding.dims.size(); ++i) {
     if (!has_axis(sharding.dims[i].parts, axis.name)) continue;
@@ -364,7 +366,7 @@ std::string placement_text(const Placement& placement) {
     case Placement::Kind::replicate:
       return "Replicate()";
     case Placement::Kind::partial:
-      return fmt::format("Partial({})", name_of(placement.addition));
+      return fmt::format("Partial({})", placement.is_average ? "avg" : name_of(placement.addition));
     case Placement::Kind::shard:
       break;
   }
@@ -390,7 +392,7 @@ bool means_the_same(const std::vector<Placement>& placements, const Sharding& sh
     return place_by_axis(placed, sharding.mesh.mesh, sharding.layout.global(),
                          {.input = &nowhere, .span = {}});
   });
-  if (!read) return false;
+  if (!read || read->divisor != sharding.divisor) return false;
   const auto cuts = [&](const CutDim& dim) {
     return cuts_of(cut_text(sharding.mesh.mesh, dim)).value();
   };
@@ -490,6 +492,9 @@ std::string mlir_mesh(const PlacedMesh& mesh, std::string_view operation) {
 }
 
 std::string written_as(const Sharding& sharding, ShardingForm form) {
+  if (sharding.divisor > 1 && form != ShardingForm::dtensor) {
+    refuse_form("an average is written as DTensor's Partial(avg) alone");
+  }
   switch (form) {
     case ShardingForm::jax:
       return jax_text(sharding);

@@ -21,11 +21,17 @@ struct Beginning {
 };
 
 constexpr Beginning beginnings[] = {
-    {"Mesh(", read_jax_mesh},       {"AbstractMesh(", read_jax_mesh},
-    {"sdy.mesh", read_shardy_mesh}, {"#sdy.mesh", read_shardy_mesh},
-    {"<", read_shardy_mesh},        {"mesh<", read_shardy_mesh},
-    {"mesh[", read_hlo_mesh},       {"mesh.mesh", read_mlir_mesh},
-    {"shard.grid", read_mlir_mesh}, {"DeviceMesh(", read_dtensor_mesh},
+    {"Mesh(", read_jax_mesh},
+    {"AbstractMesh(", read_jax_mesh},
+    {"sdy.mesh", read_shardy_mesh},
+    {"#sdy.mesh", read_shardy_mesh},
+    {"<", read_shardy_mesh},
+    {"mesh<", read_shardy_mesh},
+    {"mesh[", read_hlo_mesh},
+    {"mesh.mesh", read_mlir_mesh},
+    {"shard.grid", read_mlir_mesh},
+    {"DeviceMesh(", read_dtensor_mesh},
+    {"init_device_mesh(", read_dtensor_mesh},
 };
 
 /// The reader of the mesh that comes next; null for the paper's.

@@ -101,8 +101,15 @@ Result<Problem> parse_problem(const ProblemText& text) {
   if (!ends) return refuse(ends.error());
   const auto& [from, to] = *ends;
   const bool one_mesh = notation::same_mesh(from.mesh, to.mesh);
-  return parse_problem(from.mesh, one_mesh ? std::nullopt : std::optional(to.mesh), type_text(from),
-                       type_text(to));
+  auto out = parse_problem(from.mesh, one_mesh ? std::nullopt : std::optional(to.mesh),
+                           type_text(from), type_text(to));
+  if (!out) return out;
+  if (from.divisor % to.divisor != 0) {
+    return refuse({.code = Code::unsupported,
+                   .message = "addends of an average are not made of those of a sum"});
+  }
+  out->divisor = from.divisor / to.divisor;
+  return out;
 }
 
 }  // namespace retile

@@ -443,6 +443,7 @@ Sharding resolve(Written written, const ShardingContext& context) {
     out.dims = std::move(placed.dims);
     out.addition = placed.addition;
     out.addends = std::move(placed.addends);
+    out.divisor = placed.divisor;
   } else {
     out.dims = dims_over(mesh, written, shape);
     out.addition = written.addition;

@@ -53,6 +53,7 @@ struct Sharding {
   std::vector<CutDim> dims = {};  ///< parts minor to major
   Addition addition = Addition::sum;
   std::vector<AxisPart> addends = {};    ///< minor to major; none: the array itself
+  Size divisor = 1;                      ///< the array is the sum of the addends, divided by it
   std::optional<Size> only_device = {};  ///< which holds all of it, the others nothing
   Layout layout = {};
 };

@@ -43,6 +43,7 @@ struct Placement {
   Size split_factor = 1;          ///< of _StridedShard
   std::optional<Size> turn = {};  ///< `S(0)[1]`: the second axis that cuts its dimension
   Addition addition = Addition::sum;
+  bool is_average = false;  ///< the sum is divided by the number of addends along the axis
   Place place = {};
 };
 

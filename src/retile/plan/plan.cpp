@@ -859,6 +859,7 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (!made) return made;
   if (made->lower_bound == 0) made->scope = Scope::any;
   made->problem.numbers = problem.numbers;
+  made->problem.divisor = problem.divisor;
   return made;
 }
 

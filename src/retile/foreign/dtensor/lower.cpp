@@ -381,7 +381,10 @@ class Lowering {
     for (std::size_t k = 0; k < first.group.size(); ++k) {
       const std::size_t rank = member(first, k);
       counts(rank, *step(rank), 1, 1);
-      if (in(rank, *step(rank)).empty()) fail(rank, "a collective of a tile without dimensions");
+      const bool has_rows = first.op != TraceOp::all_reduce && first.op != TraceOp::broadcast;
+      if (has_rows && in(rank, *step(rank)).empty()) {
+        fail(rank, fmt::format("{} of a tile without dimensions", name_of(first.op)));
+      }
       turn.push_back(rank);
     }
     if (first.op == TraceOp::all_to_all) {

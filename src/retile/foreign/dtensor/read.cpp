@@ -431,7 +431,10 @@ class TraceReader {
                              .message = sharding.error().message,
                              .notes = sharding.error().notes});
     }
-    return {.text = end.text(), .place = json_.file_place(end.place), .layout = sharding->layout};
+    return {.text = end.text(),
+            .place = json_.file_place(end.place),
+            .layout = sharding->layout,
+            .divisor = sharding->divisor};
   }
 
   Json& json_;

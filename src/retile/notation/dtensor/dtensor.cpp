@@ -2,6 +2,9 @@
 // its meshes.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "retile/core/names.h"
 #include "retile/notation/written.h"
 
@@ -23,16 +26,40 @@ void read_dim(Scanner& scanner, Placement& out) {
 }
 
 /// Reads `sum`, `'sum'`, `reduce_op='sum'`, or nothing.
-Addition read_operation(Scanner& scanner) {
+void read_operation(Scanner& scanner, Placement& out) {
   if (scanner.accept("reduce_op")) scanner.expect("=");
-  if (scanner.sees(')')) return Addition::sum;
+  if (scanner.sees(')')) return;
   const auto word = scanner.sees_quoted() ? scanner.quoted("") : scanner.word("sum, max or min");
-  const auto addition = addition_named(word.value);
-  if (addition && *addition != Addition::stack) return *addition;
-  text::fail(word.place,
-             {.code = Code::unsupported,
-              .message = fmt::format("{} is no way of adding that is read", shortened(word.value)),
-              .notes = {"addends are of a sum, a max or a min"}});
+  out.is_average = word.value == "avg";
+  const auto addition = addition_named(out.is_average ? "sum" : word.value);
+  if (!addition || *addition == Addition::stack) {
+    text::fail(word.place, {.code = Code::unsupported,
+                            .message = fmt::format("{} is no way of adding that is read",
+                                                   shortened(word.value)),
+                            .notes = {"addends are of a sum, an avg, a max or a min"}});
+  }
+  out.addition = *addition;
+}
+
+/// Reads what stands behind a name of addends, as torch prints them. Rows that a mask leaves out are zeros
+/// when they are added.
+void read_addends(Scanner& scanner, const Token<std::string>& name, Placement& out) {
+  scanner.expect("(");
+  if (name.value == "_NormPartial" || name.value == "_NormP") {
+    text::fail(name.place,
+               {.code = Code::unsupported,
+                .message = "addends of a norm are raised to a power before they are added",
+                .notes = {"with Partial(sum) the collectives are the same"}});
+  }
+  read_operation(scanner, out);
+  const bool is_masked = name.value == "_MaskPartial" || name.value == "MaskP";
+  while (is_masked && scanner.accept(",")) skip_value(scanner);
+  scanner.expect(")");
+}
+
+bool names_addends(std::string_view name) {
+  constexpr std::array names = {"Partial", "P", "_MaskPartial", "MaskP", "_NormPartial", "_NormP"};
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// The word that a placement begins with.
@@ -42,7 +69,8 @@ Token<std::string> read_kind(Scanner& scanner, bool together) {
   if (together) {
     // A name before those that it begins with.
     for (const std::string_view kind :
-         {"Replicate", "Partial", "Shard", "_StridedShard", "_S", "R", "P", "S"}) {
+         {"Replicate", "Partial", "_MaskPartial", "MaskP", "_NormPartial", "_NormP", "Shard",
+          "_StridedShard", "_S", "R", "P", "S"}) {
       if (scanner.accept(kind)) return {.value = std::string(kind), .place = scanner.since(begin)};
     }
   }
@@ -68,13 +96,9 @@ Placement read_placement(Scanner& scanner, bool together) {
       out.turn = scanner.number().value;
       scanner.expect("]");
     }
-  } else if (word.value == "Partial" || word.value == "P") {
+  } else if (names_addends(word.value)) {
     out.kind = Placement::Kind::partial;
-    if (word.value == "Partial" || scanner.sees('(')) {
-      scanner.expect("(");
-      out.addition = read_operation(scanner);
-      scanner.expect(")");
-    }
+    if (word.value != "P" || scanner.sees('(')) read_addends(scanner, word, out);
   } else if (word.value == "Replicate") {
     scanner.expect("(");
     scanner.expect(")");
@@ -124,13 +148,14 @@ std::vector<Token<std::string>> read_names(Scanner& scanner) {
 
 PlacedMesh read_dtensor_mesh(Scanner& scanner) {
   const std::size_t begin = scanner.next();
-  scanner.expect("DeviceMesh");
+  if (!scanner.accept("init_device_mesh")) scanner.expect("DeviceMesh");
   scanner.expect("(");
   std::vector<ReadAxis> axes;
   std::optional<NestedNumbers> devices;
   Place devices_place;
   std::vector<Token<std::string>> names;
   while (!scanner.accept(")")) {
+    if (scanner.accept("mesh_shape")) scanner.expect("=");
     const std::size_t at = scanner.next();
     if (scanner.accept("mesh_dim_names")) {
       scanner.expect("=");
@@ -149,6 +174,9 @@ PlacedMesh read_dtensor_mesh(Scanner& scanner) {
   if (!devices && axes.empty()) {
     text::fail(all, {.code = Code::empty_mesh,
                      .message = "a DeviceMesh lists its devices, or its axes as (dp=2, tp=4)"});
+  }
+  for (std::size_t k = 0; k < std::min(axes.size(), names.size()); ++k) {
+    if (axes[k].name.value == numbered_axis(k)) axes[k].name = names[k];
   }
   for (std::size_t k = axes.size(); devices && k < devices->extents.size(); ++k) {
     const bool named = k < names.size();
@@ -183,17 +211,43 @@ void read_printed_spec(Scanner& scanner, Written& out) {
   scanner.expect(")");
 }
 
+/// Reads `DTensorSpec(mesh=DeviceMesh(..), placements=(..), tensor_meta=TensorMeta(shape=torch.Size([8, 4]), ..), ..)`,
+/// behind the bracket.
+void read_whole_spec(Scanner& scanner, Written& out) {
+  while (!scanner.accept(")")) {
+    const std::size_t begin = scanner.next();
+    if (scanner.accept("mesh=")) {
+      out.mesh = Token<PlacedMesh>{read_dtensor_mesh(scanner), scanner.since(begin)};
+    } else if (scanner.accept("placements=")) {
+      out.placements = read_dtensor(scanner).placements;
+    } else if (scanner.accept("tensor_meta=TensorMeta(shape=torch.Size(")) {
+      const std::size_t shape = scanner.next();
+      const NestedNumbers extents = read_nested(scanner);
+      out.shape = WrittenShape{values_of(extents.numbers), scanner.since(shape)};
+      scanner.expect(")");
+      while (scanner.accept(",")) skip_value(scanner);
+      scanner.expect(")");
+    } else {
+      skip_value(scanner);
+    }
+    if (!scanner.sees(')')) scanner.expect(",");
+  }
+  if (!out.placements) scanner.fail_expected("placements in a DTensorSpec", dtensor_forms());
+}
+
 }  // namespace
 
 bool sees_placements(Scanner scanner) {
   for (const std::string_view kind :
-       {"Shard(", "_StridedShard(", "_S(", "S(", "Replicate(", "Partial(", "Spec("}) {
+       {"Shard(", "_StridedShard(", "_S(", "S(", "Replicate(", "Partial(", "Spec(", "DTensorSpec(",
+        "_MaskPartial(", "MaskP(", "_NormPartial(", "_NormP("}) {
     if (Scanner(scanner).accept(kind)) return true;
   }
   if (scanner.accept("R")) return scanner.done() || scanner.sees(':') || sees_placements(scanner);
   // P('x') is JAX's.
   if (!scanner.accept("P(") || !scanner.sees_word()) return false;
-  return addition_named(scanner.word("").value).has_value() && scanner.sees(')');
+  const std::string word = scanner.word("").value;
+  return (word == "avg" || word == "product" || addition_named(word)) && scanner.sees(')');
 }
 
 Written read_dtensor(Scanner& scanner) {
@@ -201,7 +255,10 @@ Written read_dtensor(Scanner& scanner) {
   const std::size_t begin = scanner.next();
   if (sees_placements(scanner)) {
     out.placements.emplace();
-    if (scanner.sees('S') && Scanner(scanner).accept("Spec(")) {
+    if (scanner.accept("DTensorSpec(")) {
+      out.placements.reset();
+      read_whole_spec(scanner, out);
+    } else if (scanner.sees('S') && Scanner(scanner).accept("Spec(")) {
       read_printed_spec(scanner, out);
     } else {
       out.placements = read_together(scanner);

@@ -393,6 +393,7 @@ Placed place_by_axis(const std::vector<Placement>& placements, const Mesh& mesh,
       }
       out.addition = placement.addition;
       out.addends.insert(out.addends.begin(), {axis.name});
+      if (placement.is_average) out.divisor *= axis.size;  // of one mesh: no more than its devices
     }
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -11,6 +11,8 @@ struct Placed {
   std::vector<CutDim> dims;
   Addition addition = Addition::sum;
   std::vector<AxisPart> addends;
+  Size divisor =
+      1;  ///< of the sum of the addends: an average has as many along the axes that count it
 };
 
 /// Every axis of the mesh, from the first to the last, cuts what the ones before it have left as
