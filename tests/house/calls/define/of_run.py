@@ -111,7 +111,7 @@ def of_options():
             *problems.known("", "x:2", "[288230376151711744, 1{x}2]", "[144115188075855872{x}288230376151711744, 2]").words(),
              *SIM, "--dtype", "c128", "--memory-limit", "1", "--json"),
         call("sim/limit-bad", *EXAMPLE, *SIM, "--memory-limit", "1KB"),
-        call("sim/dtype-bad", *EXAMPLE, *SIM, "--dtype", "float"),
+        call("sim/dtype-bad", *EXAMPLE, *SIM, "--dtype", "float33"),
         call("sim/dtype-empty", *EXAMPLE, *SIM, "--dtype", ""),
     ]
     return out
