@@ -103,7 +103,7 @@ BAD_RUN_OPTIONS = [
     ("no repetition", ["--repeat", "0"], ["--repeat", "2"], "--repeat"),
     ("repetitions with rest", ["--repeat", "2x"], ["--repeat", "2"], "--repeat"),
     ("unknown backend", ["--backend", "nccl"], ["--backend=sim"], "mpi, sim, cuda"),
-    ("element type", ["--dtype", "float"], ["--dtype", "f64"], "f64"),
+    ("element type", ["--dtype", "float33"], ["--dtype", "f64"], "f64"),
     ("empty input name", ["--input="], [], "--input"),
     ("empty output name", ["--output", ""], [], "--output"),
     ("missing input", ["--input", "/does/not/exist.npy"], [], "--input"),
