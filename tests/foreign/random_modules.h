@@ -21,14 +21,17 @@ using Choose = std::function<Size(Size bound)>;
 
 class RandomModule {
  public:
-  explicit RandomModule(Choose choose) : choose_(std::move(choose)) {}
+  /// \param scale  what most extents and offsets are a multiple of; above 1 there are more reshapes, and no
+  ///     strides
+  explicit RandomModule(Choose choose, Size scale = 1)
+      : choose_(std::move(choose)), scale_(scale) {}
 
   /// A text with as many devices as `devices` afterwards says.
   std::string text() {
     static const std::vector<Size> counts = {1, 2, 3, 4, 6, 8};
     devices_ = counts[static_cast<std::size_t>(choose_(static_cast<Size>(counts.size())))];
     const std::size_t rank = static_cast<std::size_t>(choose_(3));
-    for (std::size_t k = 0; k < rank; ++k) tile_.push_back(1 + choose_(6));
+    for (std::size_t k = 0; k < rank; ++k) tile_.push_back(scale_ * (1 + choose_(6)));
     extents_ = tile_;
     line("parameter(0)");
     numbers();
@@ -69,13 +72,23 @@ class RandomModule {
     body_ += " id = u32[] partition-id()\n z = f32[] constant(0)\n";
     for (int k = 0; k < 3; ++k) {
       std::vector<Size> table;
-      for (Size d = 0; d < devices_; ++d) table.push_back(choose_(9) - 1);
+      for (Size d = 0; d < devices_; ++d) table.push_back(offset());
       body_ += fmt::format(
           " t{0} = s32[{1}] constant({{{2}}})\n s{0} = s32[1] dynamic-slice(t{0}, id), "
           "dynamic_slice_sizes={{1}}\n n{0} = s32[] reshape(s{0})\n",
           k, devices_, fmt::join(table, ", "));
     }
     body_ += " n3 = s32[] subtract(n0, n1)\n p0 = pred[] compare(n1, n2), direction=LT\n";
+  }
+  /// One of a device.
+  Size offset() {
+    const Size out = scale_ * (choose_(9) - 1);
+    return scale_ > 1 && choose_(40) == 0 ? out + 1 : out;
+  }
+  /// An extent up to this one.
+  Size up_to(Size extent) {
+    const Size unit = extent % scale_ == 0 ? scale_ : 1;
+    return unit * (1 + choose_(extent / unit));
   }
   std::string offsets() {
     std::string out;
@@ -109,10 +122,13 @@ class RandomModule {
     return out;
   }
 
+  /// Elements of a value.
+  [[nodiscard]] Size most() const { return scale_ > 1 ? 400 * scale_ * scale_ : 400; }
+
   void step() {
     const std::string v = here();
     const Size rank = static_cast<Size>(extents_.size());
-    const Size kind = choose_(rank == 0 ? 4 : 13);
+    const Size kind = choose_(rank == 0 ? 4 : scale_ > 1 ? 17 : 13);
     const std::string global = ", use_global_device_ids=true";
     const auto dim = static_cast<std::size_t>(rank == 0 ? 0 : choose_(rank));
     const auto before = extents_;
@@ -142,7 +158,7 @@ class RandomModule {
         return line(fmt::format("broadcast({}), dimensions={{{}}}", v, ascending(rank)));
       case 4: {
         const Size n = group_size();
-        if (count() * n > 400) return line(fmt::format("copy({})", v));
+        if (count() * n > most()) return line(fmt::format("copy({})", v));
         extents_[dim] *= n;
         return line(
             fmt::format("all-gather({}){}, dimensions={{{}}}{}", v, groups(n), dim, global));
@@ -160,14 +176,14 @@ class RandomModule {
                                 groups(n), dim, global));
       }
       case 7: {
-        for (Size& extent : extents_) extent = 1 + choose_(extent);
+        for (Size& extent : extents_) extent = up_to(extent);
         const std::string starts = offsets();
         return line(fmt::format("dynamic-slice({}{}), dynamic_slice_sizes={{{}}}", v, starts,
                                 fmt::join(extents_, ",")));
       }
       case 8: {
         Shape box = extents_;
-        for (Size& extent : box) extent = 1 + choose_(extent);
+        for (Size& extent : box) extent = up_to(extent);
         const std::string name = fmt::format("u{}", last_);
         body_ += fmt::format(" {} = f32{} slice({}), slice={{{}}}\n", name, shape(box), v,
                              ranges(Shape(box.size(), 0), box, Shape(box.size(), 1)));
@@ -185,11 +201,11 @@ class RandomModule {
       case 10: {
         std::string padding;
         for (Size& extent : extents_) {
-          const Size low = choose_(4) - 1;
-          const Size high = choose_(4) - 1;
-          const Size inside = choose_(2);
+          const Size low = scale_ * (choose_(4) - 1);
+          const Size high = scale_ * (choose_(4) - 1);
+          const Size inside = scale_ > 1 ? 0 : choose_(2);
           const Size next = extent + inside * (extent - 1) + low + high;
-          const bool fits = next >= 1 && next <= 12;
+          const bool fits = next >= 1 && next <= 12 * scale_;
           padding += padding.empty() ? "" : "x";
           padding += fits ? fmt::format("{}_{}_{}", low, high, inside) : "0_0";
           if (fits) extent = next;
@@ -201,15 +217,29 @@ class RandomModule {
         Shape limit;
         Shape stride;
         for (Size& extent : extents_) {
-          start.push_back(choose_(extent));
-          limit.push_back(start.back() + 1 + choose_(extent - start.back()));
-          stride.push_back(1 + choose_(2));
+          start.push_back(up_to(extent) - (extent % scale_ == 0 ? scale_ : 1));
+          limit.push_back(start.back() + up_to(extent - start.back()));
+          stride.push_back(scale_ > 1 ? 1 : 1 + choose_(2));
           extent = (limit.back() - start.back() + stride.back() - 1) / stride.back();
         }
         return line(fmt::format("slice({}), slice={{{}}}", v, ranges(start, limit, stride)));
       }
+      case 13:
+      case 14: {  // one dimension as two
+        const Size part = choose_(2) == 0 ? scale_ : 1 + choose_(extents_[dim]);
+        if (extents_[dim] % part != 0) return line(fmt::format("copy({})", v));
+        extents_[dim] /= part;
+        extents_.insert(extents_.begin() + static_cast<std::ptrdiff_t>(dim) + 1, part);
+        return line(fmt::format("reshape({})", v));
+      }
+      case 15: {  // two as one
+        if (dim + 1 == extents_.size()) return line(fmt::format("copy({})", v));
+        extents_[dim] *= extents_[dim + 1];
+        extents_.erase(extents_.begin() + static_cast<std::ptrdiff_t>(dim) + 1);
+        return line(fmt::format("reshape({})", v));
+      }
       default: {
-        if (count() > 200) {
+        if (count() > most() / 2) {
           extents_ = {count()};
           return line(fmt::format("reshape({})", v));
         }
@@ -232,6 +262,7 @@ class RandomModule {
   }
 
   Choose choose_;
+  Size scale_;
   Size devices_ = 1;
   Shape tile_;
   Shape extents_;

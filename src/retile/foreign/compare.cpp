@@ -19,11 +19,14 @@ struct Cell {
   Size element = 0;
 };
 
-/// The cells of a box at the beginning of a tile, row by row.
+/// The cells of a box at the beginning of a tile, row by row. Of a coarse one several elements may
+/// belong into each, and the first is named.
 class BoxCells {
  public:
-  BoxCells(const Box& box, const Shape& extents, const Shape& global)
-      : box_(box),
+  BoxCells(const Box& box, const Shape& extents, const Shape& global,
+           const CoarsePlaces* places = nullptr)
+      : places_(places),
+        end_(places == nullptr || box.is_empty() ? box.extent : places->left_of(box.extent)),
         in_tile_(strides_of(extents)),
         in_array_(strides_of(global)),
         first_(offset_of(box.at, in_array_)),
@@ -32,13 +35,18 @@ class BoxCells {
   }
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] Cell cell() const {
-    return {index(offset_of(at_, in_tile_)), first_ + offset_of(at_, in_array_)};
+    const Size behind = places_ == nullptr ? offset_of(at_, in_array_)
+                                           : offset_of(places_->first(at_), in_array_);
+    return {index(offset_of(at_, in_tile_)), first_ + behind};
   }
-  void next() { done_ = !advance(at_, box_.extent); }
+  void next() { done_ = !advance(at_, end_); }
   [[nodiscard]] const Shape& at() const { return at_; }
+  /// In the tile, of a coarse one the whole tile.
+  [[nodiscard]] Shape place() const { return places_ == nullptr ? at_ : places_->first(at_); }
 
  private:
-  const Box& box_;
+  const CoarsePlaces* places_;
+  Shape end_;
   Shape in_tile_;
   Shape in_array_;
   Size first_;  ///< the element at the beginning of the box
@@ -54,14 +62,16 @@ Tag tag_in(const Cells& cells, std::size_t offset) {
 class Comparer {
  public:
   Comparer(const State& state, const TileType& type, const Layout& from, const Layout& claim,
-           Sums& sums, const Divisors& divisors)
+           Sums& sums, const Divisors& divisors, const CoarsePlaces* places)
       : state_(state),
         extents_(type.extents),
         kind_(element_kind(type.element)),
         from_(from),
         claim_(claim),
         sums_(sums),
-        global_size_(from.global_size()),
+        places_(places),
+        array_(places == nullptr ? from.global() : places->array()),
+        atoms_(count_of(array_)),
         times_(
             static_cast<std::uint64_t>(divisors.claim / std::gcd(divisors.from, divisors.claim))),
         parts_(divisors.from / std::gcd(divisors.from, divisors.claim)),
@@ -88,16 +98,32 @@ class Comparer {
     return tag_in(cells(device), cell.offset);
   }
   [[nodiscard]] BoxCells cells_of(Size device) const {
-    return {boxes_[index(device)], extents_, claim_.global()};
+    return {boxes_[index(device)], extents_, claim_.global(), places_};
   }
-  [[nodiscard]] Mismatch mismatch(Fault fault, Size device, const BoxCells& at) const {
+  using Step = CoarsePlaces::Step;
+  [[nodiscard]] Mismatch mismatch(Fault fault, Size device, const BoxCells& at,
+                                  const Step& step = {}) const {
     return {.fault = fault,
             .device = device,
-            .at = at.at(),
-            .element = index_of(at.cell().element, claim_.global())};
+            .at = further(at.place(), step.place),
+            .element = further(index_of(at.cell().element, claim_.global()), step.place)};
   }
+  [[nodiscard]] static Shape further(Shape place, const Shape& step) {
+    for (std::size_t k = 0; k < step.size(); ++k) place[k] += step[k];
+    return place;
+  }
+  /// The element that an atom is, and of a coarse one the first.
   [[nodiscard]] Shape element_of(Tag atom) const {
-    return index_of(atom % global_size_, claim_.global());
+    Shape out = index_of(atom % atoms_, array_);
+    return places_ == nullptr ? out : places_->element(out);
+  }
+  /// Where an atom is another element than belongs there, counted from the place; nothing where nowhere.
+  [[nodiscard]] std::optional<Step> other_at(const BoxCells& at, Tag atom) const {
+    const Size element = at.cell().element;
+    if (places_ == nullptr) return atom % atoms_ == element ? std::nullopt : std::optional(Step{});
+    const Shape coarse = index_of(atom % atoms_, array_);
+    const Size found = offset_of(places_->element(coarse), strides_of(claim_.global()));
+    return found != element ? std::optional(Step{}) : places_->step_aside(at.at(), coarse);
   }
 
   /// Without addends: exactly the element.
@@ -105,14 +131,20 @@ class Comparer {
     for (BoxCells at = cells_of(device); !at.done(); at.next()) {
       const Cell cell = at.cell();
       const Tag found = tag(device, cell);
-      if (found == cell.element) continue;
-      Mismatch out = mismatch(Fault::end, device, at);
-      out.found = found_of(found, cell.element);
-      return out;
+      if (places_ == nullptr && found == cell.element) continue;
+      std::optional<Step> step = Step{};
+      if (Sums::is_atom(found)) step = other_at(at, found);
+      if (step) return with_found(mismatch(Fault::end, device, at, *step), found, at, *step);
     }
     return std::nullopt;
   }
-  [[nodiscard]] Found found_of(Tag tag, Size element) const {
+  [[nodiscard]] Mismatch with_found(Mismatch out, Tag tag, const BoxCells& at,
+                                    const Step& step = {}) const {
+    out.found = found_of(tag, at);
+    if (!out.found.element.empty()) out.found.element = further(out.found.element, step.element);
+    return out;
+  }
+  [[nodiscard]] Found found_of(Tag tag, const BoxCells& at) const {
     using Kind = Found::Kind;
     if (tag == zero_tag) return {.kind = Kind::zero};
     if (tag == undefined_tag) return {.kind = Kind::undefined};
@@ -120,10 +152,9 @@ class Comparer {
     if (!Sums::is_sum(tag)) return {.kind = Kind::element, .element = element_of(tag)};
     Found out{.kind = Kind::sum};
     for (const Term& term : sums_.terms(tag)) {
-      if (out.element.empty() || term.atom % global_size_ != element) {
-        out.element = element_of(term.atom);
-      }
-      if (term.atom % global_size_ != element) break;
+      const bool is_other = other_at(at, term.atom).has_value();
+      if (out.element.empty() || is_other) out.element = element_of(term.atom);
+      if (is_other) break;
     }
     return out;
   }
@@ -131,16 +162,13 @@ class Comparer {
   /// With addends: nothing but addends of the element.
   [[nodiscard]] std::optional<Mismatch> other_index(Size device) const {
     for (BoxCells at = cells_of(device); !at.done(); at.next()) {
-      const Cell cell = at.cell();
-      const Tag found = tag(device, cell);
-      bool is_wrong = found == undefined_tag || sums_.adds_otherwise(addition(), kind_, found);
+      const Tag found = tag(device, at.cell());
+      std::optional<Step> step;
+      if (found == undefined_tag || sums_.adds_otherwise(addition(), kind_, found)) step = Step{};
       for (const Term& term : sums_.terms(found)) {
-        is_wrong = is_wrong || term.atom % global_size_ != cell.element;
+        if (!step) step = other_at(at, term.atom);
       }
-      if (!is_wrong) continue;
-      Mismatch out = mismatch(Fault::end, device, at);
-      out.found = found_of(found, cell.element);
-      return out;
+      if (step) return with_found(mismatch(Fault::end, device, at, *step), found, at, *step);
     }
     return std::nullopt;
   }
@@ -159,8 +187,7 @@ class Comparer {
       if (is_new || &cells(device) == &cells(place->second)) continue;
       for (BoxCells at = cells_of(device); !at.done(); at.next()) {
         if (tag(device, at.cell()) == tag(place->second, at.cell())) continue;
-        Mismatch out = mismatch(Fault::replicas, device, at);
-        out.found = found_of(tag(device, at.cell()), at.cell().element);
+        Mismatch out = with_found(mismatch(Fault::replicas, device, at), tag(device, at.cell()), at);
         out.replica = place->second;
         return out;
       }
@@ -191,9 +218,9 @@ class Comparer {
                                                        const BoxCells& at) const {
     for (const auto& [addend, device] : devices) {
       const Tag found = tag(device, at.cell());
-      if (found == addend * global_size_ + at.cell().element) continue;
-      Mismatch out = mismatch(Fault::addends, device, at);
-      out.found = found_of(found, at.cell().element);
+      // That it is the element is known.
+      if (Sums::is_atom(found) && found / atoms_ == addend) continue;
+      Mismatch out = with_found(mismatch(Fault::addends, device, at), found, at);
       out.addend = addend;
       out.times = 0;
       return out;
@@ -211,13 +238,13 @@ class Comparer {
     const Size parts = sums_.parts(sum);
     const Size addends = from_.addend_count();
     for (Size addend = 0; addend < addends; ++addend) {
-      const auto atom = static_cast<Tag>(addend * global_size_ + at.cell().element);
-      const auto term = std::find_if(terms.begin(), terms.end(),
-                                     [&](const Term& other) { return other.atom == atom; });
+      const auto term = std::find_if(terms.begin(), terms.end(), [&](const Term& other) {
+        return other.atom / atoms_ == addend;
+      });
       const std::uint64_t times = term == terms.end() ? 0 : term->count();
       if (times == times_ && parts == parts_) continue;
-      Mismatch out = mismatch(Fault::addends, devices.begin()->second, at);
-      out.found = found_of(tag(devices.begin()->second, at.cell()), at.cell().element);
+      const Size device = devices.begin()->second;
+      Mismatch out = with_found(mismatch(Fault::addends, device, at), tag(device, at.cell()), at);
       out.addend = addend;
       out.times = times;
       if (parts != 1) out.parts = parts;
@@ -232,7 +259,9 @@ class Comparer {
   const Layout& from_;
   const Layout& claim_;
   Sums& sums_;
-  Size global_size_;
+  const CoarsePlaces* places_;
+  Shape array_;  ///< whose elements the atoms are
+  Size atoms_;   ///< of one addend
   std::uint64_t times_;  // how often an addend is to be there, of as many parts of it
   Size parts_;
   std::vector<Box> boxes_;
@@ -241,8 +270,9 @@ class Comparer {
 }  // namespace
 
 std::optional<Mismatch> find_mismatch(const State& state, const TileType& type, const Layout& from,
-                                      const Layout& claim, Sums& sums, const Divisors& divisors) {
-  return Comparer(state, type, from, claim, sums, divisors).find();
+                                      const Layout& claim, Sums& sums, const Divisors& divisors,
+                                      const CoarsePlaces* places) {
+  return Comparer(state, type, from, claim, sums, divisors, places).find();
 }
 
 std::optional<Size> other_tile(const Value& value, const Layout& layout) {
@@ -277,6 +307,31 @@ bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
     }
   }
   return std::find(holds.begin(), holds.end(), undefined_tag) == holds.end();
+}
+
+bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
+                   const Layout& claim, const CoarsePlaces& places) {
+  if (from.addends() || claim.addends()) return false;
+  const Size size = count_of(places.array());
+  std::vector<bool> held(index(size));
+  Size count = 0;
+  std::map<Shape, const Cells*> boxes;
+  for (Size device = 0; device < claim.devices(); ++device) {
+    const Box box = claim.box(device);
+    const Cells& cells = *state.blocks[index(device)];
+    const auto [place, is_new] = boxes.try_emplace(box.at, &cells);
+    if (box.is_empty() || (!is_new && place->second == &cells)) continue;
+    for (BoxCells at(box, extents, claim.global(), &places); !at.done(); at.next()) {
+      const Tag tag = tag_in(cells, at.cell().offset);
+      if (!is_new && tag != tag_in(*place->second, at.cell().offset)) return false;
+      if (!is_new) continue;
+      if (!Sums::is_atom(tag) || held[static_cast<std::size_t>(tag)]) return false;
+      held[static_cast<std::size_t>(tag)] = true;
+      ++count;
+      if (places.size(at.at()) != places.element_size(index_of(tag, places.array()))) return false;
+    }
+  }
+  return count == size;
 }
 
 }  // namespace retile::foreign

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "retile/core/layout.h"
+#include "retile/foreign/coarse.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/judge.h"
 
@@ -18,11 +19,14 @@ struct Divisors {
 
 /// The first place where a value of tiles of these extents is not what `claim` says, of an array that
 /// began as `from`. As docs/reference/program.md says it of addends; what lies behind the boxes is not looked at.
+/// \param places  where state and type are those of a coarse function: what they are in the array; the
+///     place is then one of the whole tile
 /// Preconditions: tiles of elements, with place for the boxes; as many devices; one global shape.
 /// Throws LimitReached.
 [[nodiscard]] std::optional<Mismatch> find_mismatch(const State& state, const TileType& type,
                                                     const Layout& from, const Layout& claim,
-                                                    Sums& sums, const Divisors& divisors = {});
+                                                    Sums& sums, const Divisors& divisors = {},
+                                                    const CoarsePlaces* places = nullptr);
 
 /// The first device of which the own tile of a value is not that of the layout; tiles without elements
 /// are alike. Nothing where no device has one.
@@ -32,5 +36,8 @@ struct Divisors {
 /// once. Never of arrays of addends. Preconditions as above.
 [[nodiscard]] bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
                                  const Layout& claim);
+/// The same of coarse tiles. Precondition: the claim covers the array once.
+[[nodiscard]] bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
+                                 const Layout& claim, const CoarsePlaces& places);
 
 }  // namespace retile::foreign

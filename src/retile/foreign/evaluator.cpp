@@ -44,6 +44,15 @@ class Stepping {
   void apply() {
     std::visit([this](const auto& action) { this->rule(action); }, operation_.action);
   }
+  [[nodiscard]] std::vector<Shape> all_starts(std::size_t first) const {
+    // What is put is the operand before the offsets; what is taken is the result.
+    const Shape& box = first > 1 ? operand(first - 1) : result();
+    std::vector<Shape> out;
+    for (Size device = 0; device < function_.devices; ++device) {
+      out.push_back(starts(first, box, device));
+    }
+    return out;
+  }
 
  private:
   [[nodiscard]] const Shape& operand(std::size_t k) const {
@@ -142,22 +151,25 @@ class Stepping {
   }
 
   void rule(const Parameter&) {
-    const Layout& from = evaluator_.from_;
-    const std::vector<Box> boxes = from.boxes();
+    if (evaluator_.start_ != nullptr) return enter(*evaluator_.start_);
+    enter(start_of(*evaluator_.from_));
+  }
+  void enter(const Start& start) {
     for_all(
         [&](Size device) {
-          const Box& box = boxes[index(device)];
+          const Box& box = start.boxes[index(device)];
           Key key = box.at;
           key.insert(key.end(), box.extent.begin(), box.extent.end());
-          key.push_back(from.addend(device));
+          key.push_back(start.addends[index(device)]);
           return key;
         },
-        [&](Size device) { return entry(boxes[index(device)], from.addend(device)); });
+        [&](Size device) {
+          return entry(start.global, start.boxes[index(device)], start.addends[index(device)]);
+        });
   }
   /// The tile of who holds this box.
-  Block entry(const Box& box, Size addend) {
+  Block entry(const Shape& global, const Box& box, Size addend) {
     const auto out = fresh(undefined_tag);
-    const Shape& global = evaluator_.from_.global();
     if (count_of(box.extent) == 0) return out;
     const Size row = box.extent.empty() ? 1 : box.extent.back();
     const Shape to = strides_of(result());
@@ -593,8 +605,27 @@ class Stepping {
   const Operation& operation_;
 };
 
+Start start_of(const Layout& from) {
+  Start out{.global = from.global(), .boxes = from.boxes(), .addends = {}};
+  for (Size device = 0; device < from.devices(); ++device) {
+    out.addends.push_back(from.addend(device));
+  }
+  return out;
+}
+
 Evaluator::Evaluator(const Function& function, const Layout& from, Size most_bytes)
-    : function_(function), from_(from), budget_(most_bytes), states_(function.values.size()) {
+    : Evaluator(function, &from, nullptr, most_bytes) {}
+
+Evaluator::Evaluator(const Function& function, const Start& start, Size most_bytes)
+    : Evaluator(function, nullptr, &start, most_bytes) {}
+
+Evaluator::Evaluator(const Function& function, const Layout* from, const Start* start,
+                     Size most_bytes)
+    : function_(function),
+      from_(from),
+      start_(start),
+      budget_(most_bytes),
+      states_(function.values.size()) {
   const std::vector<bool> elements = values_of_elements(function);
   for (std::size_t k = 0; k < states_.size(); ++k) {
     const bool is_real = element_kind(function.values[k].type.element).is_real();
@@ -603,5 +634,9 @@ Evaluator::Evaluator(const Function& function, const Layout& from, Size most_byt
 }
 
 void Evaluator::apply(const Operation& operation) { Stepping(*this, operation).apply(); }
+
+std::vector<Shape> Evaluator::starts(const Operation& operation, std::size_t first) {
+  return Stepping(*this, operation).all_starts(first);
+}
 
 }  // namespace retile::foreign

@@ -23,12 +23,22 @@ struct State {
   std::vector<Block> blocks;
 };
 
+/// What the devices hold at the beginning: their boxes of an array, and of which addend.
+struct Start {
+  Shape global;
+  std::vector<Box> boxes;
+  std::vector<Size> addends;
+};
+[[nodiscard]] Start start_of(const Layout& from);
+
 class Evaluator {
  public:
   /// Nothing of the function is evaluated yet; parameter 0 is an array of which every device holds
   /// its box of `from` at the beginning of its tile, and behind it anything.
   /// Preconditions: types that hold (reader.h); as many devices; boxes that fit into the tile.
   Evaluator(const Function& function, const Layout& from, Size most_bytes);
+  /// The same of a start that outlives it.
+  Evaluator(const Function& function, const Start& start, Size most_bytes);
 
   /// Evaluates one operation, whose operands are known. Throws LimitReached.
   void apply(const Operation& operation);
@@ -36,14 +46,20 @@ class Evaluator {
   void drop(ValueId value) { states_[value].blocks.clear(); }
   /// Says what the devices hold, whatever made it.
   void set(ValueId value, State state) { states_[value] = std::move(state); }
+  /// Where every device's box begins that an operation takes or puts; its offsets are the operands
+  /// from `first` on, and are known.
+  [[nodiscard]] std::vector<Shape> starts(const Operation& operation, std::size_t first);
   [[nodiscard]] Sums& sums() { return sums_; }
   [[nodiscard]] const Sums& sums() const { return sums_; }
 
  private:
   friend class Stepping;
 
+  Evaluator(const Function& function, const Layout* from, const Start* start, Size most_bytes);
+
   const Function& function_;
-  const Layout& from_;
+  const Layout* from_ = nullptr;
+  const Start* start_ = nullptr;  // in place of a layout
   Budget budget_;
   Sums sums_;
   std::vector<State> states_;

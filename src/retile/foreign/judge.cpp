@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/core/capped.h"
 #include "retile/core/deadline.h"
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
+#include "retile/foreign/coarse.h"
 #include "retile/foreign/compare.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/traffic.h"
@@ -62,6 +64,8 @@ std::vector<bool> moved_values(const Function& function) {
 /// The elements that are needed at the end, a bit each, and where they still are.
 class Presence {
  public:
+  /// All of so many.
+  explicit Presence(Size elements) : needed_(index(elements), true) {}
   Presence(const Layout& from, const Layout& to)
       : needed_(index(from.global_size() * from.addend_count())) {
     const Size size = from.global_size();
@@ -101,6 +105,16 @@ class Presence {
   std::vector<bool> seen_;
 };
 
+/// The function on strips, where it is worth it.
+std::optional<Coarse> coarse_of(const Function& function, const Layout& from, const Layout& to,
+                                Size fewest) {
+  Capped size;
+  for (const Value& value : function.values) {
+    size = size + Capped::of(checked_product(value.type.extents));
+  }
+  return size.value < fewest ? std::nullopt : coarsened(function, from, to);
+}
+
 class Judge {
  public:
   Judge(const Function& function, const Layout& from, const Layout& to, const JudgeOptions& options)
@@ -109,9 +123,11 @@ class Judge {
         to_(to),
         options_(options),
         deadline_(Deadline::in(options.timeout_seconds)),
-        moved_(moved_values(function)),
-        last_(last_uses(function)),
-        makers_(makers(function)) {}
+        coarse_(coarse_of(function, from, to, options.fewest_in_strips)),
+        run_(coarse_ ? coarse_->function : function),
+        moved_(moved_values(run_)),
+        last_(last_uses(run_)),
+        makers_(makers(run_)) {}
 
   Verdict verdict() {
     out_.bound = std::max(from_.tile_size(), to_.tile_size());
@@ -133,13 +149,13 @@ class Judge {
   }
   /// The operation that makes a value.
   [[nodiscard]] const Operation& maker(ValueId value) const {
-    return function_.operations[makers_[value]];
+    return run_.operations[makers_[value]];
   }
 
   /// Shows the values that nobody uses after an operation, be it twice.
   template <typename See>
   void for_dead(std::size_t number, const See& see) const {
-    const Operation& operation = function_.operations[number];
+    const Operation& operation = run_.operations[number];
     for (const auto* values : {&operation.operands, &operation.results}) {
       for (const ValueId value : *values) {
         if (last_[value] == number) see(value);
@@ -162,11 +178,11 @@ class Judge {
     out_.received_bytes = traffic.received_bytes;
   }
   void check_size() const {
-    const auto atoms = checked_mul(from_.global_size(), from_.addend_count());
+    const auto atoms = checked_mul(array_size(), from_.addend_count());
     if (!atoms || *atoms > Sums::first) throw LimitReached{"the array has more than 2^30 elements"};
     const auto of_all = std::count_if(
-        function_.operations.begin(), function_.operations.end(),
-        [&](const Operation& one) { return !function_.values[one.results.front()].device; });
+        run_.operations.begin(), run_.operations.end(),
+        [&](const Operation& one) { return !run_.values[one.results.front()].device; });
     const auto blocks = checked_mul(function_.devices, static_cast<Size>(of_all));
     if (!blocks || *blocks > most_blocks) {
       throw LimitReached{"devices times operations are more than 2^26"};
@@ -178,9 +194,9 @@ class Judge {
   }
 
   void run() {
-    Evaluator evaluator(function_, from_, options_.most_bytes);
-    for (std::size_t k = 0; k < function_.operations.size(); ++k) {
-      const Operation& operation = function_.operations[k];
+    Evaluator evaluator = begun();
+    for (std::size_t k = 0; k < run_.operations.size(); ++k) {
+      const Operation& operation = run_.operations[k];
       check_time();
       evaluator.apply(operation);
       look_for_all(evaluator, operation);
@@ -190,9 +206,8 @@ class Judge {
     const ValueId result = function_.results.front();
     out_.right = holds(evaluator, result, to_);
     if (*out_.right) return;
-    const Shape& extents = function_.values[result].type.extents;
-    out_.is_rearranged = out_.mismatch->fault == Fault::end &&
-                         is_rearranged(evaluator.at(result), extents, from_, to_);
+    out_.is_rearranged =
+        out_.mismatch->fault == Fault::end && is_rearranged_at_end(evaluator.at(result));
     out_.first_wrong = place_of(result);
     if (const std::vector<Size>& ranks = function_.ranks; !ranks.empty()) {
       const std::size_t rank = index(out_.mismatch->device.value_or(0));
@@ -221,10 +236,17 @@ class Judge {
     const auto divisor = [](const std::optional<WrittenEnd>& end) {
       return end ? end->divisor : 1;
     };
-    out_.mismatch =
-        find_mismatch(evaluator.at(value), function_.values[value].type, from_, claim,
-                      evaluator.sums(), {divisor(function_.from), divisor(function_.to)});
+    const auto places = coarse_ ? std::optional<CoarsePlaces>({*coarse_, value}) : std::nullopt;
+    out_.mismatch = find_mismatch(evaluator.at(value), run_.values[value].type, from_, claim,
+                                  evaluator.sums(), {divisor(full_.from), divisor(full_.to)},
+                                  places ? &*places : nullptr);
     return !out_.mismatch;
+  }
+  [[nodiscard]] bool is_rearranged_at_end(const State& state) const {
+    const ValueId result = function_.results.front();
+    const Shape& extents = run_.values[result].type.extents;
+    if (!coarse_) return is_rearranged(state, extents, from_, to_);
+    return to_.covers_once() && is_rearranged(state, extents, from_, to_, {*coarse_, result});
   }
   bool claims_hold(Evaluator& evaluator, const Operation& operation) {
     for (const ValueId value : operation.results) {
@@ -255,7 +277,7 @@ class Judge {
   }
   [[nodiscard]] bool is_all(const Cells& cells, const Evaluator& evaluator) const {
     if (!cells.are_tags()) return false;
-    const Size size = from_.global_size();
+    const Size size = array_size();
     std::vector<bool> seen(index(size));
     Size count = 0;
     const auto see = [&](Tag atom) {
@@ -276,26 +298,26 @@ class Judge {
     }
   }
   [[nodiscard]] std::optional<ValuePlace> looked_for_loss() const {
-    const auto looks = checked_mul(from_.global_size() * from_.addend_count(),
-                                   static_cast<Size>(function_.operations.size()));
-    if (!looks || *looks > most_looks) return std::nullopt;
-    Presence presence(from_, to_);
-    Evaluator evaluator(function_, from_, options_.most_bytes);
+    const Size elements = array_size() * from_.addend_count();
+    const auto looks = checked_mul(elements, static_cast<Size>(run_.operations.size()));
+    if (!looks || *looks > most_looks || (coarse_ && !to_.covers_once())) return std::nullopt;
+    Presence presence = coarse_ ? Presence(elements) : Presence(from_, to_);
+    Evaluator evaluator = begun();
     std::set<ValueId> live;
-    bool begun = false;
-    for (std::size_t k = 0; k < function_.operations.size(); ++k) {
-      const Operation& operation = function_.operations[k];
+    bool is_there = false;
+    for (std::size_t k = 0; k < run_.operations.size(); ++k) {
+      const Operation& operation = run_.operations[k];
       if (deadline_.passed()) return std::nullopt;
       evaluator.apply(operation);
       for (const ValueId value : operation.results) {
         if (moved_[value]) live.insert(value);
-        begun = begun || moved_[value];
+        is_there = is_there || moved_[value];
       }
       for_dead(k, [&](ValueId value) {
         evaluator.drop(value);
         live.erase(value);
       });
-      if (!begun) continue;
+      if (!is_there) continue;
       presence.begin();
       for (const ValueId value : live) presence.see(evaluator.at(value), evaluator.sums());
       if (presence.lost()) return place_of(operation.results.back());
@@ -303,11 +325,23 @@ class Judge {
     return std::nullopt;
   }
 
+  /// Nothing of what is evaluated is evaluated yet.
+  [[nodiscard]] Evaluator begun() const {
+    return coarse_ ? Evaluator(run_, coarse_->start, options_.most_bytes)
+                   : Evaluator(run_, from_, options_.most_bytes);
+  }
+  /// Of the array that is evaluated.
+  [[nodiscard]] Size array_size() const {
+    return coarse_ ? count_of(coarse_->start.global) : from_.global_size();
+  }
+
   const Function& function_;
   const Layout& from_;
   const Layout& to_;
   const JudgeOptions& options_;
   Deadline deadline_;
+  std::optional<Coarse> coarse_;
+  const Function& run_;  // what is evaluated
   std::vector<bool> moved_;
   std::vector<std::size_t> last_;  // of every value, the number of the operation that uses it last
   std::vector<std::size_t> makers_;  // of every value, the number of its operation

@@ -85,6 +85,9 @@ struct Verdict {
 struct JudgeOptions {
   /// Most bytes of tags that live at once.
   Size most_bytes = Size{1} << 29;
+  /// Where all values of a function have fewer elements together, every one is followed; else strips of
+  /// them, if there are any.
+  Size fewest_in_strips = Size{1} << 16;
   /// After so many seconds nobody knows, of a text for all functions together. Kept to between
   /// operations.
   double timeout_seconds = std::numeric_limits<double>::infinity();

@@ -14,8 +14,6 @@
 namespace retile::foreign::dtensor {
 namespace {
 
-/// Of one value: what is larger no verdict is found on.
-constexpr Size most_elements = Size{1} << 30;
 /// Members of groups that are looked at, to see whether they have come.
 constexpr std::size_t most_looks = std::size_t{1} << 31;
 
@@ -53,10 +51,9 @@ class Lowering {
     text::fail(places_[rank][at_[rank]], {.code = code, .message = std::move(message)});
   }
   void check_size(std::size_t rank, const Shape& shape) const {
-    const auto count = checked_product(shape);
-    if (count && *count <= most_elements) return;
+    if (checked_product(shape)) return;
     text::fail(places_[rank].back(),
-               {.code = Code::limit_reached, .message = "a value of more than 2^30 elements"});
+               {.code = Code::limit_reached, .message = "a value of 2^63 elements or more"});
   }
 
   /// Does what this rank can do now, alone or as the first of its group. Whether there was anything.
