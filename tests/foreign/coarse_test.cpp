@@ -1,6 +1,8 @@
 // Functions on strips: what they hold is what the tags of all elements say, and so are verdicts.
 #include "retile/foreign/coarse.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,11 +14,20 @@
 
 #include "functions.h"
 #include "random_modules.h"
+#include "retile/core/cases.h"
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
+#include "retile/emit/emit.h"
+#include "retile/exec/exchange/direct.h"
+#include "retile/foreign/ends.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/judge.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/plan.h"
+#include "support/random_layouts.h"
+#include "support/random_problems.h"
 #include "support/samples.h"
+#include "support/values.h"
 
 namespace retile::foreign {
 namespace coarse_test {
@@ -210,6 +221,332 @@ TEST(Coarse, values_of_random_modules_are_those_of_all_elements) {
   EXPECT_GT(coarser, count / 4) << made;
   EXPECT_GT(in_digits, count / 8);
   std::printf("%d %d %d of %d\n", made, coarser, in_digits, count);
+}
+
+
+// ---- Verdicts ---------------------------------------------------------------------------------
+
+using Random = support::Random;
+
+/// A function and its ends, as some text says it.
+struct Case {
+  Function function;
+  Layout from, to;
+  std::string text;
+};
+
+/// The Program as some system says it; nothing where it cannot.
+std::optional<Case> case_of(Random& random, const Program& program) {
+  static constexpr std::array<emit::Form, 5> forms = {emit::Form::hlo, emit::Form::stablehlo,
+                                                      emit::Form::sdy, emit::Form::mlir19,
+                                                      emit::Form::mlir22};
+  const emit::Form form = forms[random() % forms.size()];
+  const auto text = emit::emit(program, form);
+  if (!text) return std::nullopt;
+  const text::Input input{.text = *text, .source = "test", .numbered = true};
+  const Language language = form == emit::Form::hlo ? Language::hlo : Language::mlir;
+  auto functions = read(input, language, {program.devices, program.from.global()});
+  if (!functions || functions->size() != 1) return std::nullopt;
+  return Case{std::move(functions->front()), program.from, program.to, *text};
+}
+
+/// Of types whose axes divide, with addends of one axis at the start, or of none.
+std::optional<Case> even_case(Random& random) {
+  static const std::vector<std::string> meshes = {"x:2", "x:4", "x:2,y:2", "x:2,y:3", "x:3,y:4"};
+  const Mesh mesh = support::mesh(meshes[random() % meshes.size()]);
+  Shape global;
+  for (Size rank = support::draw(random, 1, 3); rank > 0; --rank) {
+    global.push_back(Size{12} * support::draw(random, 1, 3));
+  }
+  const bool adds = random() % 3 == 0;
+  std::vector<Axis> rest = mesh.axes();
+  if (adds) rest.erase(rest.begin());
+  std::string from = fmt::format("[{}]", fmt::join(global, ", "));
+  if (!rest.empty()) {
+    const Mesh part = Mesh::make(rest).value();
+    from = to_text(support::draw_type(random, part, global));
+  }
+  if (adds) from = "sum{x}" + from;
+  const std::string to = to_text(support::draw_type(random, mesh, global));
+  const auto problem = parse_problem(to_text(mesh), from, to);
+  if (!problem) return std::nullopt;
+  const auto made = plan(*problem);
+  const auto program = made ? program_of(*made) : direct(*problem);
+  return program ? case_of(random, *program) : std::nullopt;
+}
+
+/// Of any layouts of boxes.
+std::optional<Case> uneven_case(Random& random) {
+  const Size devices = support::draw(random, 2, 6);
+  const Shape global = support::random_global(random, 2, 40);
+  Layout from = support::random_layout(random, devices, global);
+  Layout to = support::random_layout(random, devices, global);
+  if (!from.in_boxes() || !to.in_boxes()) return std::nullopt;
+  const auto problem = Problem::make(std::move(from), std::move(to));
+  if (!problem) return std::nullopt;
+  const auto program = direct(*problem);
+  return program ? case_of(random, *program) : std::nullopt;
+}
+
+/// What PyTorch does between two placements of one axis, uneven ones too: gather and slice.
+std::optional<Case> trace_case(Random& random) {
+  const Size n = support::draw(random, 2, 5);
+  const bool is_even = random() % 2 == 0;
+  Shape shape;
+  for (Size rank = support::draw(random, 1, 3); rank > 0; --rank) {
+    shape.push_back(is_even ? n * support::draw(random, 1, 12) : support::draw(random, 1, 40));
+  }
+  const auto a = static_cast<std::size_t>(random() % shape.size());
+  const auto b = static_cast<std::size_t>(random() % shape.size());
+  const auto chunk = [&](std::size_t dim) { return (shape[dim] + n - 1) / n; };
+  const auto begin = [&](std::size_t dim, Size r) { return std::min(shape[dim], r * chunk(dim)); };
+  const auto list = [](const Shape& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); };
+  std::vector<std::string> ranks;
+  Shape group;
+  for (Size r = 0; r < n; ++r) group.push_back(r);
+  for (Size r = 0; r < n; ++r) {
+    Shape tile = shape;
+    tile[a] = begin(a, r + 1) - begin(a, r);
+    std::vector<std::string> ops;
+    Size values = 1;
+    const auto add = [&](const std::string& op, const std::string& more, const Shape& in,
+                         const std::vector<Shape>& sizes) {
+      Shape out;
+      std::vector<std::string> texts;
+      for (const Shape& one : sizes) {
+        out.push_back(values++);
+        texts.push_back(list(one));
+      }
+      ops.push_back(fmt::format("{{\"op\": \"{}\", {}\"in\": {}, \"out\": {}, \"sizes\": [{}]}}", op,
+                                more, list(in), list(out), fmt::join(texts, ", ")));
+    };
+    Shape padded = tile;
+    padded[a] = chunk(a);
+    Shape padding;  // as torch says it, the last dimension first
+    for (std::size_t k = shape.size(); k-- > 0;) {
+      padding.insert(padding.end(), {0, padded[k] - tile[k]});
+    }
+    if (padded != tile) add("pad", fmt::format("\"padding\": {}, ", list(padding)), {0}, {padded});
+    Shape all = padded;
+    all[0] *= n;
+    add("all_gather", fmt::format("\"group\": {}, ", list(group)), {values - 1}, {all});
+    add("split", "\"dim\": 0, ", {values - 1},
+        std::vector<Shape>(static_cast<std::size_t>(n), padded));
+    Shape parts;
+    const Size first = values - n;
+    for (Size k = 0; k < n; ++k) {
+      Shape part = shape;
+      part[a] = begin(a, k + 1) - begin(a, k);
+      if (part[a] == 0) continue;
+      if (part != padded) {
+        add("slice", fmt::format("\"dim\": {}, \"start\": 0, ", a), {first + k}, {part});
+      }
+      parts.push_back(part != padded ? values - 1 : first + k);
+    }
+    add("cat", fmt::format("\"dim\": {}, ", a), parts, {shape});
+    Shape end = shape;
+    end[b] = begin(b, r + 1) - begin(b, r);
+    add("slice", fmt::format("\"dim\": {}, \"start\": {}, ", b, begin(b, r)), {values - 1}, {end});
+    ranks.push_back(
+        fmt::format("{{\"rank\": {}, \"start\": {}, \"operations\": [{}], \"result\": {}}}", r,
+                    list(tile), fmt::join(ops, ", "), values - 1));
+  }
+  const std::string text = fmt::format(
+      "{{\"schema\": \"retile.dtensor-trace/1\", \"mesh\": {{\"names\": [\"x\"], \"sizes\": [{}], "
+      "\"ranks\": {}}}, \"shape\": {}, \"from\": [\"Shard({})\"], \"to\": [\"Shard({})\"], \"ranks\": "
+      "[{}]}}",
+      n, list(group), list(shape), a, b, fmt::join(ranks, ", "));
+  const text::Input input{.text = text, .source = "test", .numbered = true};
+  auto tasks = read_tasks(input, Language::dtensor, {});
+  EXPECT_TRUE(tasks.has_value()) << (tasks ? "" : render(tasks.error())) << text;
+  if (!tasks) return std::nullopt;
+  Task& task = tasks->front();
+  return Case{std::move(task.function), task.ends.from, task.ends.to, text};
+}
+
+/// Changes one number of an action, or two that stand in a wrong order afterwards; whether it can.
+class Mistake {
+ public:
+  explicit Mistake(Random& random) : random_(random) {}
+
+  /// A function that may be wrong; nothing where its types are.
+  std::optional<Function> in(const Function& function) {
+    Function out = function;
+    const std::size_t first = random_() % out.operations.size();
+    for (std::size_t k = 0; k < out.operations.size(); ++k) {
+      Operation& operation = out.operations[(first + k) % out.operations.size()];
+      if (!std::visit([&](auto& action) { return this->change(action, operation); },
+                      operation.action)) {
+        continue;
+      }
+      if (!function.ranks.empty()) return out;
+      const text::Input input{.text = "", .source = "test", .numbered = true};
+      return check_types(out, input) ? std::optional(out) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Size draw(Size below) { return support::draw(random_, below); }
+  Size step() { return draw(2) == 0 ? 1 : Size{1} << draw(4); }
+  template <typename Other>
+  bool change(Other&, Operation&) {
+    return false;
+  }
+  bool change(Slice& action, Operation&) {
+    if (action.start.empty()) return false;
+    const auto k = index(draw(static_cast<Size>(action.start.size())));
+    const Size by = std::min(step(), action.start[k]);
+    action.start[k] -= by;
+    action.limit[k] -= by;
+    return by > 0;
+  }
+  bool change(Constant& action, Operation&) {
+    if (action.numbers.size() < 2) return false;
+    const auto count = static_cast<Size>(action.numbers.size());
+    if (draw(2) == 0) {
+      std::swap(action.numbers[index(draw(count))], action.numbers[index(draw(count))]);
+    } else {
+      action.numbers[index(draw(count))] += step();
+    }
+    return true;
+  }
+  bool change(Groups& groups) {
+    const auto member = [&]() -> Size& {
+      auto& group = groups[index(draw(static_cast<Size>(groups.size())))];
+      return group[index(draw(static_cast<Size>(group.size())))];
+    };
+    std::swap(member(), member());
+    return true;
+  }
+  bool change(AllGather& action, Operation& operation) {
+    return operation.operands.size() == 1 && change(action.groups);
+  }
+  bool change(AllToAll& action, Operation& operation) {
+    return operation.operands.size() == 1 && change(action.groups);
+  }
+  bool change(ReduceScatter& action, Operation&) { return change(action.groups); }
+  bool change(AllReduce& action, Operation& operation) {
+    return operation.operands.size() == 1 && change(action.groups);
+  }
+  bool change(CollectivePermute& action, Operation&) {
+    if (action.pairs.empty()) return false;
+    const auto count = static_cast<Size>(action.pairs.size());
+    std::swap(action.pairs[index(draw(count))].first, action.pairs[index(draw(count))].first);
+    return true;
+  }
+  bool change(Transpose& action, Operation&) {
+    if (action.permutation.empty()) return false;
+    const auto count = static_cast<Size>(action.permutation.size());
+    std::swap(action.permutation[index(draw(count))], action.permutation[index(draw(count))]);
+    return true;
+  }
+  bool change(Concatenate&, Operation& operation) {
+    std::swap(operation.operands.front(), operation.operands.back());
+    return operation.operands.front() != operation.operands.back();
+  }
+  bool change(TakeBox& action, Operation&) {
+    const auto count = static_cast<Size>(action.starts.size());
+    std::swap(action.starts[index(draw(count))], action.starts[index(draw(count))]);
+    return true;
+  }
+  bool change(PutBox& action, Operation&) {
+    const auto count = static_cast<Size>(action.starts.size());
+    std::swap(action.starts[index(draw(count))], action.starts[index(draw(count))]);
+    return true;
+  }
+  bool change(Assemble& action, Operation&) {
+    auto& pieces = action.pieces[index(draw(static_cast<Size>(action.pieces.size())))];
+    if (pieces.empty()) return false;
+    auto& piece = pieces[index(draw(static_cast<Size>(pieces.size())))];
+    if (piece.extents.empty()) return false;
+    const auto k = index(draw(static_cast<Size>(piece.extents.size())));
+    Size& place = draw(2) == 0 ? piece.from[k] : piece.to[k];
+    const Size by = std::min(step(), place);
+    place -= by;
+    return by > 0;
+  }
+
+  Random& random_;
+};
+
+/// The operands of a concatenation may have other types now.
+bool holds_still(const Function& function) {
+  for (const Operation& operation : function.operations) {
+    if (!std::holds_alternative<Concatenate>(operation.action)) continue;
+    for (const ValueId value : operation.operands) {
+      if (function.values[value].type != function.values[operation.operands.front()].type) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+std::string text_of(const std::optional<ValuePlace>& place) {
+  return place ? fmt::format("{}:{} {}", place->place.line, place->name, place->op) : "none";
+}
+std::string text_of(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+/// All of a verdict that is the same however it is found, in one line.
+std::string text_of(const Verdict& verdict) {
+  std::string out = !verdict.right ? "undecided " + verdict.limit
+                    : *verdict.right ? "right"
+                                     : "wrong";
+  out += fmt::format("; first {}, claim {}, rearranged {}, whole {}, cost {}, height {} {}",
+                     text_of(verdict.first_wrong), verdict.is_claim, verdict.is_rearranged,
+                     text_of(verdict.whole_array), verdict.cost, verdict.height,
+                     text_of(verdict.height_value));
+  if (!verdict.mismatch) return out;
+  const Mismatch& m = *verdict.mismatch;
+  out += fmt::format("; {} device {} at {} element {} found {} {} addend {} times {} parts {}",
+                     name_of(m.fault), m.device.value_or(-1), text_of(m.at), text_of(m.element),
+                     name_of(m.found.kind), text_of(m.found.element), m.addend.value_or(-1),
+                     m.times.value_or(0), m.parts.value_or(-1));
+  return out;
+}
+
+struct Counts {
+  int cases = 0, right = 0, coarser = 0, other_witness = 0;
+};
+
+/// Compares both verdicts.
+void compare(const Case& one, Counts& counts) {
+  JudgeOptions every;
+  every.fewest_in_strips = std::numeric_limits<Size>::max();
+  JudgeOptions strips;
+  strips.fewest_in_strips = 0;
+  const Verdict wanted = judge(one.function, one.from, one.to, every);
+  const Verdict found = judge(one.function, one.from, one.to, strips);
+  ++counts.cases;
+  if (wanted.right == true) ++counts.right;
+  if (const auto coarse = coarsened(one.function, one.from, one.to)) {
+    if (places(coarse->function) * 3 < places(one.function)) ++counts.coarser;
+  }
+  ASSERT_EQ(text_of(found), text_of(wanted)) << one.text;
+}
+
+Counts compared(std::uint64_t seed, int count) {
+  Counts out;
+  Random random(seed);
+  for (int k = 0; k < count; ++k) {
+    const auto made = k % 3 == 0   ? even_case(random)
+                      : k % 3 == 1 ? uneven_case(random)
+                                   : trace_case(random);
+    if (!made) continue;
+    compare(*made, out);
+    for (int mistakes = 0; mistakes < 4; ++mistakes) {
+      auto wrong = Mistake(random).in(made->function);
+      if (!wrong || !holds_still(*wrong)) continue;
+      compare({*std::move(wrong), made->from, made->to, made->text}, out);
+    }
+    if (::testing::Test::HasFatalFailure()) break;
+  }
+  return out;
+}
+
+TEST(Coarse, verdicts_are_those_on_all_elements) {
+  const Counts counts = compared(1, support::samples(1'500));
+  std::printf("%d cases, %d right, %d coarser\n", counts.cases, counts.right, counts.coarser);
 }
 
 }  // namespace coarse_test

@@ -250,7 +250,7 @@ class Judge {
   }
   bool claims_hold(Evaluator& evaluator, const Operation& operation) {
     for (const ValueId value : operation.results) {
-      const auto& claim = function_.values[value].claim;
+      const auto& claim = run_.values[value].claim;
       if (!claim || holds(evaluator, value, *claim)) continue;
       out_.right = false;
       out_.is_claim = true;
