@@ -2,59 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 #include <utility>
 
-#include "retile/core/cases.h"
 #include "retile/core/index.h"
-#include "retile/foreign/typing.h"
+#include "retile/core/walk.h"
+#include "retile/foreign/numbers.h"
 
 namespace retile::foreign {
 namespace {
 
-/// Bytes of the numbers that say where slices begin.
-constexpr Size most_offset_bytes = Size{1} << 28;
-
-/// Where every device's slices begin, of the operations that say so by numbers.
-using Starts = std::map<const Operation*, std::vector<Shape>>;
-
-/// How many operands stand before the offsets; 0 where there are none.
-std::size_t before_offsets(const Action& action) {
-  if (std::holds_alternative<DynamicSlice>(action)) return 1;
-  return std::holds_alternative<DynamicUpdateSlice>(action) ? 2 : 0;
-}
+/// Of an iota on strips.
+constexpr Size most_numbers = Size{1} << 24;
 
 bool has_place(const Shape& extents) {
   return std::find(extents.begin(), extents.end(), 0) == extents.end();
-}
-
-/// What offsets are, evaluated before anything else.
-Starts starts_of(const Function& function, const Layout& from) {
-  std::vector<bool> needed(function.values.size());
-  std::vector<const Operation*> makers;
-  for (auto one = function.operations.rbegin(); one != function.operations.rend(); ++one) {
-    const std::size_t first = before_offsets(one->action);
-    for (std::size_t k = first; first > 0 && k < one->operands.size(); ++k) {
-      needed[one->operands[k]] = true;
-    }
-    if (std::none_of(one->results.begin(), one->results.end(),
-                     [&](ValueId value) { return needed[value]; })) {
-      continue;
-    }
-    for (const ValueId value : one->operands) needed[value] = true;
-    makers.push_back(&*one);
-  }
-  Evaluator evaluator(function, from, most_offset_bytes);
-  std::reverse(makers.begin(), makers.end());
-  for (const Operation* one : makers) evaluator.apply(*one);
-  Starts out;
-  for (const Operation& one : function.operations) {
-    if (const std::size_t first = before_offsets(one.action); first > 0) {
-      out[&one] = evaluator.starts(one, first);
-    }
-  }
-  return out;
 }
 
 /// Which values are made of the parameter's elements, be it in part.
@@ -71,10 +33,10 @@ std::vector<bool> values_of_parameter(const Function& function) {
 /// Says of all operations which stretches are the same.
 class Ties {
  public:
-  Ties(const Function& function, const Layout& from, const Starts& starts, Coarse& out)
+  Ties(const Function& function, const Layout& from, const Numbers& numbers, Coarse& out)
       : function_(function),
         from_(from),
-        starts_(starts),
+        numbers_(numbers),
         moved_(values_of_parameter(function)),
         strips_(out.strips),
         dims_(out.dims),
@@ -98,6 +60,8 @@ class Ties {
       }
     }
     cut_at(function_.results.front(), to);
+    for (const PlaceOf& one : numbers_.changes) strips_.cut(dims_[one.value][one.dim], one.place);
+    for (const PlaceOf& one : numbers_.looked_at) each(one.value, one.dim);
   }
 
  private:
@@ -176,7 +140,10 @@ class Ties {
     for (std::size_t k = 0; k < extents(result()).size(); ++k) each(result(), k);
   }
   void rule(const PerDevice&) {}
-  void rule(const Iota& action) { each(result(), action.dim); }
+  void rule(const Iota& action) {
+    // Of numbers that count what looks at them says where.
+    if (!numbers_.countings[result()]) each(result(), action.dim);
+  }
   void rule(const Same&) { all_alike(); }
   void rule(const Convert&) { all_alike(); }
   void rule(const Calculate&) { all_alike(); }
@@ -239,10 +206,10 @@ class Ties {
       begin += extent;
     }
   }
-  void rule(const DynamicSlice&) { boxes(operand(), starts_.at(operation_), result()); }
+  void rule(const DynamicSlice&) { boxes(operand(), numbers_.starts.at(operation_), result()); }
   void rule(const DynamicUpdateSlice&) {
     alike(operand(), result());
-    boxes(result(), starts_.at(operation_), operand(1));
+    boxes(result(), numbers_.starts.at(operation_), operand(1));
   }
   /// Parts of `one`, one behind the other along a dimension, are each all of the other value.
   void parts(ValueId one, std::size_t k, ValueId other, std::size_t m, Size extent) {
@@ -330,7 +297,7 @@ class Ties {
 
   const Function& function_;
   const Layout& from_;
-  const Starts& starts_;
+  const Numbers& numbers_;
   std::vector<bool> moved_;
   Strips& strips_;
   std::vector<std::vector<DimId>>& dims_;
@@ -341,8 +308,8 @@ class Ties {
 /// Writes the function with coarse extents.
 class Coarsener {
  public:
-  Coarsener(const Function& function, const Starts& starts, Coarse& out)
-      : function_(function), starts_(starts), out_(out) {}
+  Coarsener(const Function& function, const Numbers& numbers, Coarse& out)
+      : function_(function), numbers_(numbers), out_(out) {}
 
   void write(const Layout& from) {
     out_.function.devices = function_.devices;
@@ -381,6 +348,18 @@ class Coarsener {
 
   template <typename Other>
   void rule(Other&, Operation&) {}
+  /// In every strip the number of its first place.
+  void rule(Iota& action, Operation& next) {
+    if (!numbers_.countings[result()]) return;  // no strips
+    const Shape extents = left(result());
+    const std::size_t dim = action.dim;
+    if (checked_product(extents).value_or(most_numbers) >= most_numbers) throw TooFine{};
+    Constant numbers;
+    for_box(extents, [&](const Shape& at) {
+      numbers.numbers.push_back(out_.strips.first(out_.dims[result()][dim], at[dim]));
+    });
+    next.action = std::move(numbers);
+  }
   void rule(Slice& action, Operation&) {
     for (std::size_t k = 0; k < action.start.size(); ++k) {
       const Size extent = function_.values[result()].type.extents[k];
@@ -408,7 +387,7 @@ class Coarsener {
   void rule(DynamicUpdateSlice&, Operation& next) { put_starts(result(), 2, next); }
   /// Offsets of every device, in place of those that were evaluated.
   void put_starts(ValueId array, std::size_t first, Operation& next) {
-    const std::vector<Shape>& starts = starts_.at(operation_);
+    const std::vector<Shape>& starts = numbers_.starts.at(operation_);
     for (std::size_t k = 0; k < out_.dims[array].size(); ++k) {
       PerDevice numbers;
       for (const Shape& start : starts) numbers.numbers.push_back(before(array, k, start[k]));
@@ -473,7 +452,7 @@ class Coarsener {
   }
 
   const Function& function_;
-  const Starts& starts_;
+  const Numbers& numbers_;
   Coarse& out_;
   const Operation* operation_ = nullptr;
 };
@@ -510,11 +489,11 @@ bool has_one_of_each(const Function& function, const Coarse& coarse) {
 std::optional<Coarse> coarsened(const Function& function, const Layout& from, const Layout& to) {
   try {
     Coarse out;
-    const Starts starts = starts_of(function, from);
-    Ties(function, from, starts, out).tie(to);
+    const Numbers numbers = numbers_of(function, from);
+    Ties(function, from, numbers, out).tie(to);
     out.strips.close();
     if (!has_one_of_each(function, out)) return std::nullopt;
-    Coarsener(function, starts, out).write(from);
+    Coarsener(function, numbers, out).write(from);
     for (const Value& value : out.function.values) {
       if (!checked_product(value.type.extents)) return std::nullopt;
     }
@@ -562,8 +541,14 @@ Shape CoarsePlaces::first(const Shape& left) const {
   return first_places(coarse_.strips, dims_, left);
 }
 Size CoarsePlaces::size(const Shape& left) const { return places_in(coarse_.strips, dims_, left); }
-Shape CoarsePlaces::element(const Shape& coarse_element) const {
-  return first_places(coarse_.strips, coarse_.array, coarse_element);
+Shape CoarsePlaces::element(const Shape& coarse_element, const CoarseStep& step) const {
+  Shape out = first_places(coarse_.strips, coarse_.array, coarse_element);
+  const auto along = step.digit ? array_digit(*step.digit) : std::nullopt;
+  if (!along) return out;
+  const auto k = index(std::find(coarse_.array.begin(), coarse_.array.end(), along->dim) -
+                       coarse_.array.begin());
+  if (coarse_.strips.length(*along, coarse_element[k]) > 1) out[k] += coarse_.strips.weight(*along);
+  return out;
 }
 Size CoarsePlaces::element_size(const Shape& coarse_element) const {
   return places_in(coarse_.strips, coarse_.array, coarse_element);
@@ -581,21 +566,18 @@ std::optional<DigitId> CoarsePlaces::array_digit(DigitId digit) const {
   return std::nullopt;
 }
 
-std::optional<CoarsePlaces::Step> CoarsePlaces::step_aside(const Shape& left,
-                                                           const Shape& coarse_element) const {
-  const Strips& strips = coarse_.strips;
+std::optional<CoarseStep> CoarsePlaces::step_aside(const Shape& left,
+                                                   const Shape& coarse_element) const {
+  const Shape begin = element(coarse_element);
   for (std::size_t k = left.size(); k-- > 0;) {
-    for (std::size_t digit = 0; digit < strips.digits(dims_[k]); ++digit) {
+    for (std::size_t digit = 0; digit < coarse_.strips.digits(dims_[k]); ++digit) {
       const DigitId own{dims_[k], digit};
-      if (strips.length(own, left[k]) == 1) continue;
-      Step out{.place = Shape(left.size(), 0), .element = Shape(coarse_element.size(), 0)};
-      out.place[k] = strips.weight(own);
-      if (const auto other = array_digit(own)) {
-        const auto m = index(std::find(coarse_.array.begin(), coarse_.array.end(), other->dim) -
-                             coarse_.array.begin());
-        if (strips.length(*other, coarse_element[m]) > 1) out.element[m] = strips.weight(*other);
-      }
-      if (out.element != out.place) return out;
+      if (coarse_.strips.length(own, left[k]) == 1) continue;
+      CoarseStep out{.digit = own, .place = Shape(left.size(), 0)};
+      out.place[k] = coarse_.strips.weight(own);
+      Shape end = begin;
+      end[k] += out.place[k];
+      if (element(coarse_element, out) != end) return out;
     }
   }
   return std::nullopt;

@@ -32,6 +32,12 @@ struct Coarse {
 [[nodiscard]] std::optional<Coarse> coarsened(const Function& function, const Layout& from,
                                               const Layout& to);
 
+/// A step along a digit of a tile, as far as places are apart there; none without a digit.
+struct CoarseStep {
+  std::optional<DigitId> digit = {};
+  Shape place = {};
+};
+
 /// The places of one coarse value.
 class CoarsePlaces {
  public:
@@ -45,20 +51,15 @@ class CoarsePlaces {
   [[nodiscard]] Size size(const Shape& left) const;
   /// The extents of the coarse array.
   [[nodiscard]] const Shape& array() const { return coarse_.start.global; }
-  /// The first element of the array in one of the coarse array.
-  [[nodiscard]] Shape element(const Shape& coarse_element) const;
+  /// The element of the array that is in a place that is left after a step from its first one.
+  [[nodiscard]] Shape element(const Shape& coarse_element, const CoarseStep& step = {}) const;
   /// How many elements are in one of the coarse array.
   [[nodiscard]] Size element_size(const Shape& coarse_element) const;
 
-  /// A place and what is there, both counted from the first.
-  struct Step {
-    Shape place;
-    Shape element;
-  };
-  /// A step inside of one that is left, after which the element is not as far on as the place; nothing
-  /// where it always is.
-  [[nodiscard]] std::optional<Step> step_aside(const Shape& left,
-                                               const Shape& coarse_element) const;
+  /// The shortest step inside of one that is left, after which the element is not as far on as the place;
+  /// nothing where it always is.
+  [[nodiscard]] std::optional<CoarseStep> step_aside(const Shape& left,
+                                                     const Shape& coarse_element) const;
 
  private:
   [[nodiscard]] std::optional<DigitId> array_digit(DigitId digit) const;

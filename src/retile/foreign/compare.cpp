@@ -100,77 +100,86 @@ class Comparer {
   [[nodiscard]] BoxCells cells_of(Size device) const {
     return {boxes_[index(device)], extents_, claim_.global(), places_};
   }
-  using Step = CoarsePlaces::Step;
-  [[nodiscard]] Mismatch mismatch(Fault fault, Size device, const BoxCells& at,
-                                  const Step& step = {}) const {
-    return {.fault = fault,
-            .device = device,
-            .at = further(at.place(), step.place),
-            .element = further(index_of(at.cell().element, claim_.global()), step.place)};
+  using Step = CoarseStep;
+  /// The element that belongs into a place, which is a step inside of a coarse cell.
+  [[nodiscard]] Shape wanted(const BoxCells& at, const Step& step) const {
+    return further(index_of(at.cell().element, claim_.global()), step);
   }
-  [[nodiscard]] static Shape further(Shape place, const Shape& step) {
-    for (std::size_t k = 0; k < step.size(); ++k) place[k] += step[k];
+  [[nodiscard]] static Shape further(Shape place, const Step& step) {
+    for (std::size_t k = 0; k < step.place.size(); ++k) place[k] += step.place[k];
     return place;
   }
-  /// The element that an atom is, and of a coarse one the first.
-  [[nodiscard]] Shape element_of(Tag atom) const {
+  /// The element that an atom is there.
+  [[nodiscard]] Shape element_of(Tag atom, const Step& step) const {
     Shape out = index_of(atom % atoms_, array_);
-    return places_ == nullptr ? out : places_->element(out);
+    return places_ == nullptr ? out : places_->element(out, step);
   }
-  /// Where an atom is another element than belongs there, counted from the place; nothing where nowhere.
+  /// The first step after which an atom is another element than belongs there; nothing where none is.
   [[nodiscard]] std::optional<Step> other_at(const BoxCells& at, Tag atom) const {
     const Size element = at.cell().element;
     if (places_ == nullptr) return atom % atoms_ == element ? std::nullopt : std::optional(Step{});
     const Shape coarse = index_of(atom % atoms_, array_);
-    const Size found = offset_of(places_->element(coarse), strides_of(claim_.global()));
-    return found != element ? std::optional(Step{}) : places_->step_aside(at.at(), coarse);
+    if (places_->element(coarse) != wanted(at, {})) return Step{};
+    return places_->step_aside(at.at(), coarse);
   }
-
-  /// Without addends: exactly the element.
-  [[nodiscard]] std::optional<Mismatch> other_element(Size device) const {
-    for (BoxCells at = cells_of(device); !at.done(); at.next()) {
-      const Cell cell = at.cell();
-      const Tag found = tag(device, cell);
-      if (places_ == nullptr && found == cell.element) continue;
-      std::optional<Step> step = Step{};
-      if (Sums::is_atom(found)) step = other_at(at, found);
-      if (step) return with_found(mismatch(Fault::end, device, at, *step), found, at, *step);
-    }
-    return std::nullopt;
+  [[nodiscard]] Mismatch mismatch(Fault fault, Size device, const BoxCells& at,
+                                  const Step& step = {}) const {
+    return {.fault = fault,
+            .device = device,
+            .at = further(at.place(), step),
+            .element = wanted(at, step),
+            .found = found_of(tag(device, at.cell()), at, step)};
   }
-  [[nodiscard]] Mismatch with_found(Mismatch out, Tag tag, const BoxCells& at,
-                                    const Step& step = {}) const {
-    out.found = found_of(tag, at);
-    if (!out.found.element.empty()) out.found.element = further(out.found.element, step.element);
-    return out;
-  }
-  [[nodiscard]] Found found_of(Tag tag, const BoxCells& at) const {
+  [[nodiscard]] Found found_of(Tag tag, const BoxCells& at, const Step& step) const {
     using Kind = Found::Kind;
     if (tag == zero_tag) return {.kind = Kind::zero};
     if (tag == undefined_tag) return {.kind = Kind::undefined};
     if (tag == nothing_tag) return {.kind = Kind::nothing};
-    if (!Sums::is_sum(tag)) return {.kind = Kind::element, .element = element_of(tag)};
-    Found out{.kind = Kind::sum};
+    if (!Sums::is_sum(tag)) return {.kind = Kind::element, .element = element_of(tag, step)};
+    const Shape element = wanted(at, step);
+    std::optional<std::pair<Tag, Shape>> other;  // by its addend
     for (const Term& term : sums_.terms(tag)) {
-      const bool is_other = other_at(at, term.atom).has_value();
-      if (out.element.empty() || is_other) out.element = element_of(term.atom);
-      if (is_other) break;
+      std::pair next(term.atom / static_cast<Tag>(atoms_), element_of(term.atom, step));
+      if (next.second != element && (!other || next < *other)) other = std::move(next);
+    }
+    return {.kind = Kind::sum, .element = other ? std::move(other->second) : element};
+  }
+
+  /// The first place of a device's box that is wrong; `look` says after which step a cell is, if it is.
+  template <typename Look>
+  [[nodiscard]] std::optional<Mismatch> first_wrong(Size device, const Look& look) const {
+    std::optional<Mismatch> out;
+    for (BoxCells at = cells_of(device); !at.done(); at.next()) {
+      // A step inside of a coarse cell may lie behind the first place of the next.
+      if (out && (places_ == nullptr || at.place() > out->at)) break;
+      const std::optional<Step> step = look(at);
+      if (!step) continue;
+      Mismatch next = mismatch(Fault::end, device, at, *step);
+      if (!out || next.at < out->at) out = std::move(next);
     }
     return out;
   }
-
+  /// Without addends: exactly the element.
+  [[nodiscard]] std::optional<Mismatch> other_element(Size device) const {
+    return first_wrong(device, [&](const BoxCells& at) -> std::optional<Step> {
+      const Cell cell = at.cell();
+      const Tag found = tag(device, cell);
+      if (places_ == nullptr && found == cell.element) return std::nullopt;
+      return Sums::is_atom(found) ? other_at(at, found) : Step{};
+    });
+  }
   /// With addends: nothing but addends of the element.
   [[nodiscard]] std::optional<Mismatch> other_index(Size device) const {
-    for (BoxCells at = cells_of(device); !at.done(); at.next()) {
+    return first_wrong(device, [&](const BoxCells& at) -> std::optional<Step> {
       const Tag found = tag(device, at.cell());
-      std::optional<Step> step;
-      if (found == undefined_tag || sums_.adds_otherwise(addition(), kind_, found)) step = Step{};
+      if (found == undefined_tag || sums_.adds_otherwise(addition(), kind_, found)) return Step{};
+      std::optional<Step> out;
       for (const Term& term : sums_.terms(found)) {
-        if (!step) step = other_at(at, term.atom);
+        std::optional<Step> next = other_at(at, term.atom);
+        if (next && (!out || next->place < out->place)) out = std::move(next);
       }
-      if (step) return with_found(mismatch(Fault::end, device, at, *step), found, at, *step);
-    }
-    return std::nullopt;
+      return out;
+    });
   }
   /// The box of a device as a key of its replicas.
   [[nodiscard]] Shape box_key(Size device) const {
@@ -187,7 +196,7 @@ class Comparer {
       if (is_new || &cells(device) == &cells(place->second)) continue;
       for (BoxCells at = cells_of(device); !at.done(); at.next()) {
         if (tag(device, at.cell()) == tag(place->second, at.cell())) continue;
-        Mismatch out = with_found(mismatch(Fault::replicas, device, at), tag(device, at.cell()), at);
+        Mismatch out = mismatch(Fault::replicas, device, at);
         out.replica = place->second;
         return out;
       }
@@ -220,7 +229,7 @@ class Comparer {
       const Tag found = tag(device, at.cell());
       // That it is the element is known.
       if (Sums::is_atom(found) && found / atoms_ == addend) continue;
-      Mismatch out = with_found(mismatch(Fault::addends, device, at), found, at);
+      Mismatch out = mismatch(Fault::addends, device, at);
       out.addend = addend;
       out.times = 0;
       return out;
@@ -243,8 +252,7 @@ class Comparer {
       });
       const std::uint64_t times = term == terms.end() ? 0 : term->count();
       if (times == times_ && parts == parts_) continue;
-      const Size device = devices.begin()->second;
-      Mismatch out = with_found(mismatch(Fault::addends, device, at), tag(device, at.cell()), at);
+      Mismatch out = mismatch(Fault::addends, devices.begin()->second, at);
       out.addend = addend;
       out.times = times;
       if (parts != 1) out.parts = parts;
