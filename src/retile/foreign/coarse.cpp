@@ -103,12 +103,15 @@ class Ties {
     const Shape& all = extents(other);
     for (const Shape& start : different) box(one, start, other, Shape(all.size(), 0), all);
   }
-  /// All operands but the scalars are alike, and the results too.
-  void all_alike(std::optional<std::size_t> but = {}) {
+  /// All operands and results are alike.
+  void all_alike() {
+    members_alike();
+    alike(operand(), result());
+  }
+  void members_alike() {
     for (const auto* values : {&operation_->operands, &operation_->results}) {
       for (const ValueId value : *values) alike(values->front(), value);
     }
-    alike(operand(), result(), but);
   }
   void each(ValueId value, std::size_t k) { strips_.cut_everywhere(dims_[value][k]); }
 
@@ -128,7 +131,10 @@ class Ties {
 
   void rule(const Parameter&) {
     std::set<std::pair<Shape, Shape>> seen;
-    for (const Box& box : from_.boxes()) {
+    std::vector<Box> boxes = from_.boxes();
+    const auto& device = function_.values[result()].device;
+    if (device) boxes = {boxes[index(*device)]};
+    for (const Box& box : boxes) {
       if (box.is_empty() || !seen.emplace(box.at, box.extent).second) continue;
       for (std::size_t k = 0; k < box.at.size(); ++k) {
         strips_.tie(array_[k], box.at[k], dims_[result()][k], 0, box.extent[k], true);
@@ -149,7 +155,14 @@ class Ties {
   void rule(const Calculate&) { all_alike(); }
   void rule(const Compare&) { all_alike(); }
   void rule(const AllReduce&) { all_alike(); }
-  void rule(const CollectivePermute&) { all_alike(); }
+  void rule(const CollectivePermute& action) {
+    if (!is_apart()) return all_alike();
+    for (const auto& [source, target] : action.pairs) {
+      alike(operand(index(source)), result(index(target)));
+    }
+  }
+  /// Whether operands and results are those of members, each on its own device.
+  [[nodiscard]] bool is_apart() const { return operation_->operands.size() > 1; }
   void rule(const Select&) { with_scalars(); }
   void rule(const Clamp&) { with_scalars(); }
   void with_scalars() {
@@ -215,12 +228,15 @@ class Ties {
   void parts(ValueId one, std::size_t k, ValueId other, std::size_t m, Size extent) {
     for (Size at = 0; at < extents(one)[k]; at += extent) tie(one, k, at, other, m, 0, extent);
   }
+  // Members of a group have values of the same coarse extents.
   void rule(const AllGather& action) {
-    all_alike(action.dim);
+    members_alike();
+    alike(result(), operand(), action.dim);
     parts(result(), action.dim, operand(), action.dim, extents(operand())[action.dim]);
   }
   void rule(const ReduceScatter& action) {
-    all_alike(action.dim);
+    members_alike();
+    alike(result(), operand(), action.dim);
     parts(operand(), action.dim, result(), action.dim, extents(result())[action.dim]);
   }
   void rule(const AllToAll& action) {
@@ -257,8 +273,7 @@ class Ties {
     for (std::size_t member = 0; member < action.pieces.size(); ++member) {
       const ValueId made = operation_->results.size() > 1 ? result(member) : result();
       for (const Assemble::Piece& piece : action.pieces[member]) {
-        const bool apart = operation_->operands.size() > 1;
-        const ValueId source = apart ? operand(index(piece.source)) : operand();
+        const ValueId source = operand(is_apart() ? index(piece.source) : 0);
         box(source, piece.from, made, piece.to, piece.extents);
       }
     }
@@ -486,12 +501,13 @@ bool has_one_of_each(const Function& function, const Coarse& coarse) {
 
 }  // namespace
 
-std::optional<Coarse> coarsened(const Function& function, const Layout& from, const Layout& to) {
+std::optional<Coarse> coarsened(const Function& function, const Layout& from, const Layout& to,
+                                std::size_t most_work) {
   try {
     Coarse out;
     const Numbers numbers = numbers_of(function, from);
     Ties(function, from, numbers, out).tie(to);
-    out.strips.close();
+    out.strips.close(most_work);
     if (!has_one_of_each(function, out)) return std::nullopt;
     Coarsener(function, numbers, out).write(from);
     for (const Value& value : out.function.values) {

@@ -28,9 +28,10 @@ struct Coarse {
 /// A function on strips. Nothing where these are too many, or where strips of one value follow each other
 /// along different dimensions of the array.
 /// \param to  the end, whose boxes the result is cut at
+/// \param most_work  as Strips::close()
 /// Preconditions: as judge()
 [[nodiscard]] std::optional<Coarse> coarsened(const Function& function, const Layout& from,
-                                              const Layout& to);
+                                              const Layout& to, std::size_t most_work);
 
 /// A step along a digit of a tile, as far as places are apart there; none without a digit.
 struct CoarseStep {

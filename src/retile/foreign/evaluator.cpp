@@ -145,8 +145,8 @@ class Stepping {
       blocks[k] = block(0, first() + static_cast<Size>(k));
     }
   }
-  void everywhere(const Block& block) {
-    auto& blocks = out();
+  void everywhere(const Block& block, std::size_t k = 0) {
+    auto& blocks = out(k);
     std::fill(blocks.begin(), blocks.end(), block);
   }
 
@@ -500,8 +500,9 @@ class Stepping {
     }
   }
   void rule(const CollectivePermute& action) {
-    const Block zeros = fresh(nought_of_type());
-    everywhere(zeros);
+    for (std::size_t k = 0; k < operation_.results.size(); ++k) {
+      everywhere(fresh(nought_of_type(), k), k);
+    }
     for (const auto& [source, target] : action.pairs) made_for(target) = held_by(source);
   }
   /// What the members of a group hold, added.

@@ -11,6 +11,7 @@
 #include "retile/core/deadline.h"
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
+#include "retile/foreign/by_device.h"
 #include "retile/foreign/coarse.h"
 #include "retile/foreign/compare.h"
 #include "retile/foreign/evaluator.h"
@@ -105,14 +106,18 @@ class Presence {
   std::vector<bool> seen_;
 };
 
-/// The function on strips, where it is worth it.
-std::optional<Coarse> coarse_of(const Function& function, const Layout& from, const Layout& to,
-                                Size fewest) {
-  Capped size;
+/// How many elements all values of a function have together.
+Size size_of(const Function& function) {
+  Capped out;
   for (const Value& value : function.values) {
-    size = size + Capped::of(checked_product(value.type.extents));
+    out = out + Capped::of(checked_product(value.type.extents));
   }
-  return size.value < fewest ? std::nullopt : coarsened(function, from, to);
+  return out.value;
+}
+
+/// No more work than the tags of all elements would be, and some tenths of a second.
+std::size_t work_for(Size size) {
+  return index(std::clamp(size / 4, Size{1} << 16, Size{1} << 26));
 }
 
 class Judge {
@@ -123,16 +128,15 @@ class Judge {
         to_(to),
         options_(options),
         deadline_(Deadline::in(options.timeout_seconds)),
-        coarse_(coarse_of(function, from, to, options.fewest_in_strips)),
-        run_(coarse_ ? coarse_->function : function),
-        moved_(moved_values(run_)),
-        last_(last_uses(run_)),
-        makers_(makers(run_)) {}
+        moved_(moved_values(function)),
+        last_(last_uses(function)),
+        makers_(makers(function)) {}
 
   Verdict verdict() {
     out_.bound = std::max(from_.tile_size(), to_.tile_size());
     measure();
     try {
+      choose_strips();
       check_size();
       run();
     } catch (const LimitReached& limit) {
@@ -144,18 +148,18 @@ class Judge {
 
  private:
   [[nodiscard]] ValuePlace place_of(ValueId id) const {
-    const Value& value = function_.values[id];
+    const Value& value = run_->values[id];
     return {.place = value.place, .name = value.name, .op = maker(id).name};
   }
   /// The operation that makes a value.
   [[nodiscard]] const Operation& maker(ValueId value) const {
-    return run_.operations[makers_[value]];
+    return run_->operations[makers_[value]];
   }
 
   /// Shows the values that nobody uses after an operation, be it twice.
   template <typename See>
   void for_dead(std::size_t number, const See& see) const {
-    const Operation& operation = run_.operations[number];
+    const Operation& operation = run_->operations[number];
     for (const auto* values : {&operation.operands, &operation.results}) {
       for (const ValueId value : *values) {
         if (last_[value] == number) see(value);
@@ -163,6 +167,21 @@ class Judge {
     }
   }
 
+  /// Takes strips in place of elements where there are many, and few strips: as all devices cut them, or each
+  /// by itself.
+  void choose_strips() {
+    const Size size = size_of(function_);
+    if (size < options_.fewest_in_strips) return;
+    coarse_ = coarsened(function_, from_, to_, work_for(size));
+    if (!coarse_) by_device_ = by_device(function_);
+    if (by_device_) coarse_ = coarsened(*by_device_, from_, to_, work_for(size));
+    if (!coarse_) return;
+    if (by_device_) full_ = &*by_device_;
+    run_ = &coarse_->function;
+    moved_ = moved_values(*run_);
+    last_ = last_uses(*run_);
+    makers_ = makers(*run_);
+  }
   /// All that types say.
   void measure() {
     for (ValueId value = 0; value < function_.values.size(); ++value) {
@@ -181,8 +200,8 @@ class Judge {
     const auto atoms = checked_mul(array_size(), from_.addend_count());
     if (!atoms || *atoms > Sums::first) throw LimitReached{"the array has more than 2^30 elements"};
     const auto of_all = std::count_if(
-        run_.operations.begin(), run_.operations.end(),
-        [&](const Operation& one) { return !run_.values[one.results.front()].device; });
+        run_->operations.begin(), run_->operations.end(),
+        [&](const Operation& one) { return !run_->values[one.results.front()].device; });
     const auto blocks = checked_mul(function_.devices, static_cast<Size>(of_all));
     if (!blocks || *blocks > most_blocks) {
       throw LimitReached{"devices times operations are more than 2^26"};
@@ -195,21 +214,21 @@ class Judge {
 
   void run() {
     Evaluator evaluator = begun();
-    for (std::size_t k = 0; k < run_.operations.size(); ++k) {
-      const Operation& operation = run_.operations[k];
+    for (std::size_t k = 0; k < run_->operations.size(); ++k) {
+      const Operation& operation = run_->operations[k];
       check_time();
       evaluator.apply(operation);
       look_for_all(evaluator, operation);
       if (!claims_hold(evaluator, operation)) return;
       for_dead(k, [&](ValueId value) { evaluator.drop(value); });
     }
-    const ValueId result = function_.results.front();
+    const ValueId result = full_->results.front();
     out_.right = holds(evaluator, result, to_);
     if (*out_.right) return;
     out_.is_rearranged =
         out_.mismatch->fault == Fault::end && is_rearranged_at_end(evaluator.at(result));
     out_.first_wrong = place_of(result);
-    if (const std::vector<Size>& ranks = function_.ranks; !ranks.empty()) {
+    if (const std::vector<Size>& ranks = full_->ranks; !ranks.empty()) {
       const std::size_t rank = index(out_.mismatch->device.value_or(0));
       out_.first_wrong = place_of(maker(result).operands[rank]);
       for (auto* device : {&out_.mismatch->device, &out_.mismatch->replica}) {
@@ -221,15 +240,15 @@ class Judge {
   }
   /// Whether all devices hold of a value what a layout says; what they hold instead goes to the verdict.
   bool holds(Evaluator& evaluator, ValueId value, const Layout& claim) {
-    const Shape& extents = function_.values[value].type.extents;
+    const Shape& extents = full_->values[value].type.extents;
     if (extents != claim.tile()) {
       out_.mismatch = Mismatch{.fault = Fault::tile, .tile = extents, .expected = claim.tile()};
       return false;
     }
-    if (const auto device = other_tile(function_.values[value], claim)) {
+    if (const auto device = other_tile(full_->values[value], claim)) {
       out_.mismatch = Mismatch{.fault = Fault::tile,
                                .device = device,
-                               .tile = function_.values[value].tiles[index(*device)],
+                               .tile = full_->values[value].tiles[index(*device)],
                                .expected = claim.box(*device).extent};
       return false;
     }
@@ -237,20 +256,20 @@ class Judge {
       return end ? end->divisor : 1;
     };
     const auto places = coarse_ ? std::optional<CoarsePlaces>({*coarse_, value}) : std::nullopt;
-    out_.mismatch = find_mismatch(evaluator.at(value), run_.values[value].type, from_, claim,
-                                  evaluator.sums(), {divisor(full_.from), divisor(full_.to)},
+    out_.mismatch = find_mismatch(evaluator.at(value), run_->values[value].type, from_, claim,
+                                  evaluator.sums(), {divisor(full_->from), divisor(full_->to)},
                                   places ? &*places : nullptr);
     return !out_.mismatch;
   }
   [[nodiscard]] bool is_rearranged_at_end(const State& state) const {
-    const ValueId result = function_.results.front();
-    const Shape& extents = run_.values[result].type.extents;
+    const ValueId result = full_->results.front();
+    const Shape& extents = run_->values[result].type.extents;
     if (!coarse_) return is_rearranged(state, extents, from_, to_);
     return to_.covers_once() && is_rearranged(state, extents, from_, to_, {*coarse_, result});
   }
   bool claims_hold(Evaluator& evaluator, const Operation& operation) {
     for (const ValueId value : operation.results) {
-      const auto& claim = run_.values[value].claim;
+      const auto& claim = run_->values[value].claim;
       if (!claim || holds(evaluator, value, *claim)) continue;
       out_.right = false;
       out_.is_claim = true;
@@ -265,7 +284,7 @@ class Judge {
     const Size size = from_.global_size();
     if (out_.whole_array || out_.bound >= size) return;
     for (const ValueId value : operation.results) {
-      if (!moved_[value] || count_of(function_.values[value].type.extents) < size) continue;
+      if (!moved_[value] || count_of(full_->values[value].type.extents) < size) continue;
       std::set<const Cells*> blocks;
       for (const Block& block : evaluator.at(value).blocks) {
         if (blocks.insert(block.get()).second && is_all(*block, evaluator)) {
@@ -299,25 +318,27 @@ class Judge {
   }
   [[nodiscard]] std::optional<ValuePlace> looked_for_loss() const {
     const Size elements = array_size() * from_.addend_count();
-    const auto looks = checked_mul(elements, static_cast<Size>(run_.operations.size()));
+    const auto looks = checked_mul(elements, static_cast<Size>(run_->operations.size()));
     if (!looks || *looks > most_looks || (coarse_ && !to_.covers_once())) return std::nullopt;
     Presence presence = coarse_ ? Presence(elements) : Presence(from_, to_);
     Evaluator evaluator = begun();
     std::set<ValueId> live;
-    bool is_there = false;
-    for (std::size_t k = 0; k < run_.operations.size(); ++k) {
-      const Operation& operation = run_.operations[k];
+    auto parameters = std::count_if(
+        run_->operations.begin(), run_->operations.end(),
+        [](const Operation& one) { return std::holds_alternative<Parameter>(one.action); });
+    for (std::size_t k = 0; k < run_->operations.size(); ++k) {
+      const Operation& operation = run_->operations[k];
       if (deadline_.passed()) return std::nullopt;
       evaluator.apply(operation);
       for (const ValueId value : operation.results) {
         if (moved_[value]) live.insert(value);
-        is_there = is_there || moved_[value];
       }
+      if (std::holds_alternative<Parameter>(operation.action)) --parameters;
       for_dead(k, [&](ValueId value) {
         evaluator.drop(value);
         live.erase(value);
       });
-      if (!is_there) continue;
+      if (parameters > 0) continue;
       presence.begin();
       for (const ValueId value : live) presence.see(evaluator.at(value), evaluator.sums());
       if (presence.lost()) return place_of(operation.results.back());
@@ -327,8 +348,8 @@ class Judge {
 
   /// Nothing of what is evaluated is evaluated yet.
   [[nodiscard]] Evaluator begun() const {
-    return coarse_ ? Evaluator(run_, coarse_->start, options_.most_bytes)
-                   : Evaluator(run_, from_, options_.most_bytes);
+    return coarse_ ? Evaluator(*run_, coarse_->start, options_.most_bytes)
+                   : Evaluator(*run_, from_, options_.most_bytes);
   }
   /// Of the array that is evaluated.
   [[nodiscard]] Size array_size() const {
@@ -336,12 +357,14 @@ class Judge {
   }
 
   const Function& function_;
+  std::optional<Function> by_device_;
+  std::optional<Coarse> coarse_;
+  const Function* full_ = &function_;  // what is judged, in its own extents
+  const Function* run_ = &function_;   // and what is evaluated
   const Layout& from_;
   const Layout& to_;
   const JudgeOptions& options_;
   Deadline deadline_;
-  std::optional<Coarse> coarse_;
-  const Function& run_;  // what is evaluated
   std::vector<bool> moved_;
   std::vector<std::size_t> last_;  // of every value, the number of the operation that uses it last
   std::vector<std::size_t> makers_;  // of every value, the number of its operation

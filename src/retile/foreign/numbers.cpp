@@ -102,8 +102,12 @@ class NumberReader {
   }
 
   using Made = std::optional<Counting>;
-  [[nodiscard]] Made alike(Size number) const {
-    return Counting{.begin = std::vector<Size>(index(function_.devices), number)};
+  /// Of all devices that hold a value.
+  [[nodiscard]] std::size_t holders(ValueId value) const {
+    return function_.values[value].device ? 1 : index(function_.devices);
+  }
+  [[nodiscard]] Made alike(ValueId value, Size number) const {
+    return Counting{.begin = std::vector<Size>(holders(value), number)};
   }
   template <typename Other>
   [[nodiscard]] Made made_by(const Other&, const Operation& operation) const {
@@ -112,20 +116,19 @@ class NumberReader {
   /// One that was evaluated.
   [[nodiscard]] Made scalar(ValueId value) const {
     if (!evaluated_[value] || !type(value).extents.empty()) return std::nullopt;
-    const auto& blocks = evaluator_.at(value).blocks;
     Counting out;
-    for (Size device = 0; device < function_.devices; ++device) {
-      out.begin.push_back(blocks[blocks.size() == 1 ? 0 : index(device)]->numbers().front());
+    for (const Block& block : evaluator_.at(value).blocks) {
+      out.begin.push_back(block->numbers().front());
     }
     return out;
   }
   [[nodiscard]] Made made_by(const Constant& action, const Operation& operation) const {
     const ElementKind kind = element_kind(type(operation.results.front()).element);
     if (action.numbers.size() != 1) return std::nullopt;
-    return alike(operations::wrapped(action.numbers.front(), kind));
+    return alike(operation.results.front(), operations::wrapped(action.numbers.front(), kind));
   }
-  [[nodiscard]] Made made_by(const Iota& action, const Operation&) const {
-    Made out = alike(0);
+  [[nodiscard]] Made made_by(const Iota& action, const Operation& operation) const {
+    Made out = alike(operation.results.front(), 0);
     out->slope = 1;
     out->dim = action.dim;
     return out;

@@ -17,7 +17,7 @@ namespace retile::foreign {
 
 /// Numbers that count the places of a dimension: from place to place they grow by `slope`.
 struct Counting {
-  std::vector<Size> begin;  ///< of every device, in the first place
+  std::vector<Size> begin;  ///< of every device that holds them, in the first place
   Size slope = 0;
   std::size_t dim = 0;  ///< where they grow
 };

@@ -1,7 +1,6 @@
 #include "retile/foreign/strips.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "retile/core/assert.h"
@@ -13,9 +12,7 @@ namespace {
 
 /// Of all dimensions together, as those of tags would take as much.
 constexpr std::size_t most_cuts = std::size_t{1} << 23;
-constexpr std::size_t most_relations = std::size_t{1} << 22;
-/// Cuts that are looked at: a second or so.
-constexpr std::size_t most_work = std::size_t{1} << 28;
+constexpr std::size_t most_relations = std::size_t{1} << 21;
 
 /// Those cuts of a stretch, its ends too, that lie elsewhere by so much.
 std::vector<Size> moved_cuts(const std::vector<Size>& cuts, Size begin, Size end, Size by) {
@@ -37,9 +34,6 @@ DimId Strips::add(Size extent) {
 
 void Strips::relate(const Relation& relation) {
   if (relations_.size() == most_relations) throw TooFine{};
-  for (const DimId dim : {relation.one, relation.other}) {
-    dims_[dim].relations.push_back(relations_.size());
-  }
   relations_.push_back(relation);
 }
 
@@ -55,31 +49,34 @@ void Strips::factor(DimId part, DimId whole, Size weight, bool moved) {
 
 void Strips::work(std::size_t steps) {
   work_ += steps;
-  if (work_ > most_work) throw TooFine{};
+  if (work_ > most_work_) throw TooFine{};
 }
 
-void Strips::changed(DimId dim) {
-  for (const std::size_t k : dims_[dim].relations) {
-    if (!std::exchange(relations_[k].waits, true)) waiting_.push_back(k);
-  }
-}
-
+/// Applies relations to dimensions that changed, forth and back, as operations follow each other.
 template <typename Apply>
 void Strips::until_nothing_changes(const Apply& apply) {
-  for (std::size_t k = relations_.size(); k-- > 0;) {
-    relations_[k].waits = true;
-    waiting_.push_back(k);
-  }
-  while (!waiting_.empty()) {
-    const std::size_t k = waiting_.back();
-    waiting_.pop_back();
-    relations_[k].waits = false;
-    work(1);
-    apply(relations_[k]);
+  for (Relation& relation : relations_) relation.seen = 0;
+  for (Dim& dim : dims_) dim.changes = 1;
+  bool again = true;
+  bool forth = true;
+  while (std::exchange(again, false)) {
+    for (std::size_t n = 0; n < relations_.size(); ++n) {
+      Relation& relation = relations_[forth ? n : relations_.size() - 1 - n];
+      const std::size_t changes = dims_[relation.one].changes + dims_[relation.other].changes;
+      if (relation.seen == changes) continue;
+      relation.seen = changes;
+      work(8);
+      apply(relation);
+      again = true;
+    }
+    work(relations_.size() / 8);
+    for (const DimId dim : std::exchange(waiting_, {})) put_waiting(dim);
+    forth = !forth;
   }
 }
 
-void Strips::close() {
+void Strips::close(std::size_t most_work) {
+  most_work_ = most_work;
   until_nothing_changes([this](const Relation& relation) {
     relation.weight == 0 ? tie_suffixes(relation) : factor_suffixes(relation);
   });
@@ -97,7 +94,7 @@ void Strips::lower(DimId dim, Size limit) {
   if (limit >= one.limit) return;
   one.limit = limit;
   std::erase_if(one.suffixes, [&](Size suffix) { return suffix >= limit; });
-  changed(dim);
+  ++one.changes;
 }
 
 /// Precondition: 1 <= suffix < extent.
@@ -111,7 +108,7 @@ void Strips::admit(DimId dim, Size suffix) {
     if (other % suffix != 0 && suffix % other != 0) return lower(dim, std::min(suffix, other));
   }
   one.suffixes.insert(place, suffix);
-  changed(dim);
+  ++one.changes;
 }
 
 void Strips::tie_suffixes(const Relation& tie) {
@@ -150,33 +147,73 @@ void Strips::factor_suffixes(const Relation& factor) {
 // Where digits are cut.
 
 void Strips::begin_cuts() {
+  for (Dim& dim : dims_) begin_cuts(dim);
+  cut_at_ends();
   for (Dim& dim : dims_) {
-    for (std::size_t digit = 0; digit <= dim.suffixes.size(); ++digit) {
-      const Size end = digit == dim.suffixes.size() ? dim.extent : dim.suffixes[digit];
-      const Size extent = end / dim.weight(digit);
-      if (!dim.everywhere) {
-        dim.cuts.push_back(extent == 0 ? std::vector<Size>{0} : std::vector<Size>{0, extent});
-        cuts_ += 2;
-        continue;
+    std::vector<Size>& cuts = dim.cuts.back();
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  }
+}
+
+void Strips::begin_cuts(Dim& dim) {
+  for (std::size_t digit = 0; digit <= dim.suffixes.size(); ++digit) {
+    const Size end = digit == dim.suffixes.size() ? dim.extent : dim.suffixes[digit];
+    const Size extent = end / dim.weight(digit);
+    auto& cuts = dim.cuts.emplace_back(std::vector<Size>{0, extent});
+    cuts_ += 2;
+    if (!dim.everywhere) continue;
+    if (extent > static_cast<Size>(most_cuts - std::min(most_cuts, cuts_))) throw TooFine{};
+    cuts_ += index(extent);
+    for (Size at = 1; at < extent; ++at) cuts.push_back(at);
+  }
+}
+
+/// The ends of all stretches, at once, as there may be many.
+void Strips::cut_at_ends() {
+  for (const Relation& one : relations_) {
+    const auto weight = one.weight == 0 ? common_top(one) : std::nullopt;
+    if (!weight) continue;
+    for (const auto& [dim, at] : {std::pair(one.one, one.at), {one.other, one.to}}) {
+      std::vector<Size>& cuts = dims_[dim].cuts.back();
+      for (const Size end : {at, at + one.extent}) {
+        if (end > 0 && end < dims_[dim].extent) cuts.push_back(end / *weight);
       }
-      if (extent > static_cast<Size>(most_cuts - cuts_)) throw TooFine{};
-      cuts_ += index(extent);
-      auto& cuts = dim.cuts.emplace_back();
-      for (Size at = 0; at <= extent; ++at) cuts.push_back(at);
     }
   }
 }
 
 void Strips::merge(DimId dim, std::size_t digit, const std::vector<Size>& cuts) {
+  constexpr std::size_t few = 1024;
   std::vector<Size>& own = dims_[dim].cuts[digit];
-  work(own.size() + cuts.size());
-  if (std::includes(own.begin(), own.end(), cuts.begin(), cuts.end())) return;
-  std::vector<Size> both;
-  std::set_union(own.begin(), own.end(), cuts.begin(), cuts.end(), std::back_inserter(both));
-  cuts_ += both.size() - own.size();
+  work(own.size() > few ? 16 * cuts.size() : own.size() + cuts.size());
+  const auto is_there = [&](Size at) { return std::binary_search(own.begin(), own.end(), at); };
+  if (std::all_of(cuts.begin(), cuts.end(), is_there)) return;
+  auto& waiting = dims_[dim].waiting;
+  if (own.size() > few && waiting.empty()) waiting_.push_back(dim);
+  for (const Size at : cuts) {
+    if (!is_there(at)) waiting.emplace_back(digit, at);
+  }
+  if (own.size() <= few) put_waiting(dim);
+}
+
+/// Puts what waits where it belongs.
+void Strips::put_waiting(DimId dim) {
+  Dim& one = dims_[dim];
+  auto waiting = std::exchange(one.waiting, {});
+  std::sort(waiting.begin(), waiting.end());
+  waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
+  cuts_ += waiting.size();
   if (cuts_ > most_cuts) throw TooFine{};
-  own = std::move(both);
-  changed(dim);
+  for (auto at = waiting.begin(); at != waiting.end();) {
+    std::vector<Size>& cuts = one.cuts[at->first];
+    const auto middle = static_cast<std::ptrdiff_t>(cuts.size());
+    const std::size_t digit = at->first;
+    for (; at != waiting.end() && at->first == digit; ++at) cuts.push_back(at->second);
+    std::inplace_merge(cuts.begin(), cuts.begin() + middle, cuts.end());
+    work(cuts.size());
+    ++one.changes;
+  }
 }
 
 void Strips::same_cuts(DigitId one, DigitId other) {

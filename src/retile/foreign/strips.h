@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "retile/core/size.h"
@@ -46,8 +47,9 @@ class Strips {
     dims_[dim].limit = 1;
   }
 
-  /// Cuts until nothing more is to be cut. Throws TooFine.
-  void close();
+  /// Cuts until nothing more is to be cut.
+  /// \param most_work  cuts that are looked at: 2^26 take some tenths of a second. Throws TooFine.
+  void close(std::size_t most_work);
 
   // Afterwards.
 
@@ -76,7 +78,9 @@ class Strips {
     std::vector<Size> suffixes = {};  ///< where a digit begins, but 1; each divides the next
     bool everywhere = false;
     std::vector<std::vector<Size>> cuts = {};  ///< of every digit, its ends too
-    std::vector<std::size_t> relations = {};
+    /// Those that are put among many others at once.
+    std::vector<std::pair<std::size_t, Size>> waiting = {};
+    std::size_t changes = 0;
     std::size_t first_digit = 0;  ///< its number among those of all dimensions
 
     [[nodiscard]] Size weight(std::size_t digit) const {
@@ -92,13 +96,13 @@ class Strips {
     Size at = 0, to = 0, extent = 0;
     Size weight = 0;
     bool moved = false;
-    bool waits = false;
+    /// The sum of changes of its dimensions that it was applied to; 0: none.
+    std::size_t seen = 0;
   };
 
   void relate(const Relation& relation);
   template <typename Apply>
   void until_nothing_changes(const Apply& apply);
-  void changed(DimId dim);
   void work(std::size_t steps);
 
   void lower(DimId dim, Size limit);
@@ -107,6 +111,9 @@ class Strips {
   void factor_suffixes(const Relation& factor);
 
   void begin_cuts();
+  void begin_cuts(Dim& dim);
+  void cut_at_ends();
+  void put_waiting(DimId dim);
   void merge(DimId dim, std::size_t digit, const std::vector<Size>& cuts);
   void same_cuts(DigitId one, DigitId other);
   void tie_cuts(const Relation& tie);
@@ -127,9 +134,10 @@ class Strips {
 
   std::vector<Dim> dims_;
   std::vector<Relation> relations_;
-  std::vector<std::size_t> waiting_;
+  std::vector<DimId> waiting_;
   std::size_t cuts_ = 0;
   std::size_t work_ = 0;
+  std::size_t most_work_ = 0;
   std::vector<std::size_t> parents_;  // of digits, up to the one that all kin have
 };
 
