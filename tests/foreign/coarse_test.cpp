@@ -6,15 +6,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "functions.h"
 #include "random_modules.h"
-#include "retile/core/cases.h"
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
 #include "retile/emit/emit.h"
@@ -224,7 +227,6 @@ TEST(Coarse, values_of_random_modules_are_those_of_all_elements) {
   EXPECT_GT(made, count / 2) << count;
   EXPECT_GT(coarser, count / 4) << made;
   EXPECT_GT(in_digits, count / 8);
-  std::printf("%d %d %d of %d\n", made, coarser, in_digits, count);
 }
 
 
@@ -553,8 +555,74 @@ Counts compared(std::uint64_t seed, int count) {
 }
 
 TEST(Coarse, verdicts_are_those_on_all_elements) {
-  const Counts counts = compared(1, support::samples(1'500));
-  std::printf("%d cases, %d right, %d coarser\n", counts.cases, counts.right, counts.coarser);
+  const int count = support::samples(1'500);
+  const Counts counts = compared(1, count);
+  EXPECT_GT(counts.cases, 2 * count);
+  EXPECT_GT(counts.right, count / 2);
+  EXPECT_GT(counts.coarser, count);
+}
+
+/// What XLA makes of n elements over four devices that go to two pairs of them: who has fewer adds zeros.
+std::string masked(Size n, Size bound, std::string_view direction, std::string_view type) {
+  const Size four = (n + 3) / 4;
+  const Size two = (n + 1) / 2;
+  return fmt::format(R"(HloModule masked, num_partitions=4
+%add (x: f32[], y: f32[]) -> f32[] {{
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %sum = f32[] add(%x, %y)
+}}
+ENTRY %main_spmd (param: f32[{0},3]) -> f32[{1},3] {{
+  %param = f32[{0},3] parameter(0), sharding={{devices=[4,1]<=[4]}}
+  %zero = f32[] constant(0)
+  %iota = {6}[{0},3] iota(), iota_dimension=0
+  %id = u32[] partition-id()
+  %table = {6}[4] constant({{0, {0}, {2}, {3}}})
+  %slice.0 = {6}[1] dynamic-slice(%table, %id), dynamic_slice_sizes={{1}}
+  %offset = {6}[] reshape(%slice.0)
+  %none = {6}[] constant(0)
+  %offsets = {6}[{0},3] broadcast(%offset), dimensions={{}}
+  %place = {6}[{0},3] add(%iota, %offsets)
+  %end = {6}[] constant({4})
+  %ends = {6}[{0},3] broadcast(%end), dimensions={{}}
+  %mask = pred[{0},3] compare(%place, %ends), direction={5}
+  %zeros = f32[{0},3] broadcast(%zero), dimensions={{}}
+  %select = f32[{0},3] select(%mask, %param, %zeros)
+  %whole = f32[{7},3] broadcast(%zero), dimensions={{}}
+  %update = f32[{7},3] dynamic-update-slice(%whole, %select, %offset, %none)
+  %sum = f32[{7},3] all-reduce(%update), channel_id=1, replica_groups={{{{0,1,2,3}}}}, use_global_device_ids=true, to_apply=%add
+  %table.2 = {6}[4] constant({{0, 0, {1}, {1}}})
+  %slice.2 = {6}[1] dynamic-slice(%table.2, %id), dynamic_slice_sizes={{1}}
+  %offset.2 = {6}[] reshape(%slice.2)
+  ROOT %end.3 = f32[{1},3] dynamic-slice(%sum, %offset.2, %none), dynamic_slice_sizes={{{1},3}}, sharding={{devices=[2,1,2]<=[4] last_tile_dim_replicate}}
+}}
+)",
+                     four, two, 2 * four, 3 * four, bound, direction, type, 4 * four);
+}
+
+TEST(Coarse, masks_are_those_of_all_elements) {
+  Counts counts;
+  for (Size n = 4; n <= 21; ++n) {
+    const Shape global = {n, 3};
+    const auto cut = [&](Size count) {
+      const Digit digit = count == 4 ? Digit{1, 4} : Digit{2, 2};
+      return Layout::numbered(4, {Cuts::blocks((n + count - 1) / count, count, n), Cuts::even(3, 1)},
+                              {{digit}, {}})
+          .value();
+    };
+    for (const Size bound : {n, n - 1, n + 1, Size{0}, -n}) {
+      for (const char* direction : {"LT", "LE", "EQ", "NE", "GT", "GE"}) {
+        for (const std::string_view type : {"s32", "u32", "s8"}) {
+          if (bound < 0 && type == "u32") continue;
+          const std::string text = masked(n, bound, direction, type);
+          compare({testing::function_of(text), cut(4), cut(2), text}, counts);
+        }
+      }
+    }
+  }
+  EXPECT_GT(counts.right, 20);
+  EXPECT_GT(counts.cases - counts.right, 500);
+  EXPECT_GT(counts.coarser, 100);
 }
 
 }  // namespace coarse_test
