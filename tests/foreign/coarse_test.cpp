@@ -141,9 +141,9 @@ class Comparison {
     }
     const Shape& extents = function_.values[value].type.extents;
     const Shape& coarse_extents = coarse_.function.values[value].type.extents;
-    const auto found = there(*left_.at(value).blocks[device],
-                             index(offset_of(left, strides_of(coarse_extents))), left_.sums(),
-                             [&](Tag atom) { return element(atom, steps); });
+    const auto found =
+        there(*left_.at(value).blocks[device], index(offset_of(left, strides_of(coarse_extents))),
+              left_.sums(), [&](Tag atom) { return element(atom, steps); });
     const auto wanted =
         there(*all_.at(value).blocks[device], index(offset_of(at, strides_of(extents))),
               all_.sums(), [](Tag atom) { return Size{atom}; });
@@ -205,10 +205,10 @@ TEST(Coarse, values_of_random_modules_are_those_of_all_elements) {
   for (int seed = 0; seed < count; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
     testing::RandomModule module(
-        [&](Size bound) {
-          return static_cast<Size>(random() % static_cast<std::uint64_t>(bound));
-        },
-        seed % 3 == 0 ? 1 : seed % 3 == 1 ? 4 : 6);
+        [&](Size bound) { return static_cast<Size>(random() % static_cast<std::uint64_t>(bound)); },
+        seed % 3 == 0   ? 1
+        : seed % 3 == 1 ? 4
+                        : 6);
     const std::string text = module.text();
     const Function function = testing::function_of(text);
     const Layout from = from_of(module);
@@ -228,7 +228,6 @@ TEST(Coarse, values_of_random_modules_are_those_of_all_elements) {
   EXPECT_GT(coarser, count / 4) << made;
   EXPECT_GT(in_digits, count / 8);
 }
-
 
 // ---- Verdicts ---------------------------------------------------------------------------------
 
@@ -306,7 +305,9 @@ std::optional<Case> trace_case(Random& random) {
   const auto b = static_cast<std::size_t>(random() % shape.size());
   const auto chunk = [&](std::size_t dim) { return (shape[dim] + n - 1) / n; };
   const auto begin = [&](std::size_t dim, Size r) { return std::min(shape[dim], r * chunk(dim)); };
-  const auto list = [](const Shape& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); };
+  const auto list = [](const Shape& extents) {
+    return fmt::format("[{}]", fmt::join(extents, ", "));
+  };
   std::vector<std::string> ranks;
   Shape group;
   for (Size r = 0; r < n; ++r) group.push_back(r);
@@ -323,8 +324,8 @@ std::optional<Case> trace_case(Random& random) {
         out.push_back(values++);
         texts.push_back(list(one));
       }
-      ops.push_back(fmt::format("{{\"op\": \"{}\", {}\"in\": {}, \"out\": {}, \"sizes\": [{}]}}", op,
-                                more, list(in), list(out), fmt::join(texts, ", ")));
+      ops.push_back(fmt::format("{{\"op\": \"{}\", {}\"in\": {}, \"out\": {}, \"sizes\": [{}]}}",
+                                op, more, list(in), list(out), fmt::join(texts, ", ")));
     };
     Shape padded = tile;
     padded[a] = chunk(a);
@@ -359,7 +360,8 @@ std::optional<Case> trace_case(Random& random) {
   }
   const std::string text = fmt::format(
       "{{\"schema\": \"retile.dtensor-trace/1\", \"mesh\": {{\"names\": [\"x\"], \"sizes\": [{}], "
-      "\"ranks\": {}}}, \"shape\": {}, \"from\": [\"Shard({})\"], \"to\": [\"Shard({})\"], \"ranks\": "
+      "\"ranks\": {}}}, \"shape\": {}, \"from\": [\"Shard({})\"], \"to\": [\"Shard({})\"], "
+      "\"ranks\": "
       "[{}]}}",
       n, list(group), list(shape), a, b, fmt::join(ranks, ", "));
   const text::Input input{.text = text, .source = "test", .numbered = true};
@@ -498,7 +500,7 @@ std::string text_of(const Shape& shape) { return fmt::format("[{}]", fmt::join(s
 std::string text_of(Verdict verdict, bool is_apart) {
   if (is_apart) verdict.cost = verdict.height = 0;
   if (is_apart) verdict.height_value = {};
-  std::string out = !verdict.right ? "undecided " + verdict.limit
+  std::string out = !verdict.right   ? "undecided " + verdict.limit
                     : *verdict.right ? "right"
                                      : "wrong";
   out += fmt::format("; first {}, claim {}, rearranged {}, whole {}, cost {}, height {} {}",
@@ -563,7 +565,9 @@ TEST(Coarse, verdicts_are_those_on_all_elements) {
 }
 
 /// What XLA makes of n elements over four devices that go to two pairs of them: who has fewer adds zeros.
-std::string masked(Size n, Size bound, std::string_view direction, std::string_view type) {
+/// \param plain  whether the place itself is compared, and not a product, of which nobody knows how it grows
+std::string masked(Size n, Size bound, std::string_view direction, std::string_view type,
+                   bool plain = true) {
   const Size four = (n + 3) / 4;
   const Size two = (n + 1) / 2;
   return fmt::format(R"(HloModule masked, num_partitions=4
@@ -585,7 +589,10 @@ ENTRY %main_spmd (param: f32[{0},3]) -> f32[{1},3] {{
   %place = {6}[{0},3] add(%iota, %offsets)
   %end = {6}[] constant({4})
   %ends = {6}[{0},3] broadcast(%end), dimensions={{}}
-  %mask = pred[{0},3] compare(%place, %ends), direction={5}
+  %one = {6}[] constant(1)
+  %ones = {6}[{0},3] broadcast(%one), dimensions={{}}
+  %looked = {6}[{0},3] {8}
+  %mask = pred[{0},3] compare(%looked, %ends), direction={5}
   %zeros = f32[{0},3] broadcast(%zero), dimensions={{}}
   %select = f32[{0},3] select(%mask, %param, %zeros)
   %whole = f32[{7},3] broadcast(%zero), dimensions={{}}
@@ -597,32 +604,57 @@ ENTRY %main_spmd (param: f32[{0},3]) -> f32[{1},3] {{
   ROOT %end.3 = f32[{1},3] dynamic-slice(%sum, %offset.2, %none), dynamic_slice_sizes={{{1},3}}, sharding={{devices=[2,1,2]<=[4] last_tile_dim_replicate}}
 }}
 )",
-                     four, two, 2 * four, 3 * four, bound, direction, type, 4 * four);
+                     four, two, 2 * four, 3 * four, bound, direction, type, 4 * four,
+                     plain ? "copy(%place)" : "multiply(%place, %ones)");
+}
+Case masked_case(Size n, const std::string& text) {
+  const auto cut = [&](Size count) {
+    const Digit digit = count == 4 ? Digit{1, 4} : Digit{2, 2};
+    return Layout::numbered(4, {Cuts::blocks((n + count - 1) / count, count, n), Cuts::even(3, 1)},
+                            {{digit}, {}})
+        .value();
+  };
+  return {testing::function_of(text), cut(4), cut(2), text};
 }
 
 TEST(Coarse, masks_are_those_of_all_elements) {
   Counts counts;
   for (Size n = 4; n <= 21; ++n) {
-    const Shape global = {n, 3};
-    const auto cut = [&](Size count) {
-      const Digit digit = count == 4 ? Digit{1, 4} : Digit{2, 2};
-      return Layout::numbered(4, {Cuts::blocks((n + count - 1) / count, count, n), Cuts::even(3, 1)},
-                              {{digit}, {}})
-          .value();
-    };
     for (const Size bound : {n, n - 1, n + 1, Size{0}, -n}) {
       for (const char* direction : {"LT", "LE", "EQ", "NE", "GT", "GE"}) {
         for (const std::string_view type : {"s32", "u32", "s8"}) {
           if (bound < 0 && type == "u32") continue;
-          const std::string text = masked(n, bound, direction, type);
-          compare({testing::function_of(text), cut(4), cut(2), text}, counts);
+          compare(masked_case(n, masked(n, bound, direction, type)), counts);
         }
       }
     }
+    compare(masked_case(n, masked(n, n, "LT", "s32", false)), counts);
+    compare(masked_case(n, masked(n, -n, "LT, type=UNSIGNED", "s32")), counts);
   }
   EXPECT_GT(counts.right, 20);
   EXPECT_GT(counts.cases - counts.right, 500);
   EXPECT_GT(counts.coarser, 100);
+}
+
+TEST(Coarse, numbers_that_wrap_are_no_places) {
+  Counts counts;
+  for (const Size bound : {127, 100, 33, 0, -1, -100}) {
+    for (const char* direction : {"LT", "GE", "EQ"}) {
+      compare(masked_case(130, masked(130, bound, direction, "s8")), counts);
+    }
+  }
+}
+
+TEST(Coarse, uneven_tiles_of_2_to_the_40_are_judged) {
+  const Size n = (Size{1} << 40) + 1;
+  const auto verdict = [](const Case& one) { return judge(one.function, one.from, one.to); };
+  EXPECT_EQ(verdict(masked_case(n, masked(n, n, "LT", "s64"))).right, true);
+  const Verdict out = verdict(masked_case(n, masked(n, n - 1, "LT", "s64")));
+  ASSERT_EQ(out.right, false) << out.limit;
+  EXPECT_EQ(out.mismatch->device, 2);
+  EXPECT_EQ(out.mismatch->at, Shape({(n - 1) / 2 - 1, 0}));
+  EXPECT_EQ(out.mismatch->element, Shape({n - 1, 0}));
+  EXPECT_EQ(out.first_wrong->name, "%select");
 }
 
 }  // namespace coarse_test

@@ -22,14 +22,13 @@ const Problem columns = {"x:8,y:8", "[131072{x}1048576, 131072{y}1048576]",
                          "[1048576, 16384{x,y}1048576]"};
 
 std::string text_of(const Problem& problem, emit::Form form) {
-  const auto made =
-      support::value(plan(support::problem(problem.mesh, problem.from, problem.to)));
+  const auto made = support::value(plan(support::problem(problem.mesh, problem.from, problem.to)));
   return support::value(emit::emit(support::value(program_of(made)), form));
 }
 
 Verdict verdict(const std::string& text, const Problem& problem) {
-  const auto judged = judge_text(text, "large",
-                                 {.mesh = problem.mesh, .from = problem.from, .to = problem.to});
+  const auto judged =
+      judge_text(text, "large", {.mesh = problem.mesh, .from = problem.from, .to = problem.to});
   EXPECT_TRUE(judged.has_value()) << (judged ? "" : render(judged.error())) << text;
   return judged ? judged->front().verdict : Verdict();
 }
@@ -90,9 +89,10 @@ std::string trace(Size second) {
       R"J({"op": "cat", "dim": 1, "in": [2, 3], "out": [4], "sizes": [[1048576, 1048576]]}, )J"
       R"J({"op": "slice", "dim": 0, "start": )J";
   const auto rank = [&](int number, Size start) {
-    return fmt::format(R"J({{"rank": {}, "start": [1048576, 524288], "operations": [{}{}, "in": [4], )J"
-                       R"J("out": [5], "sizes": [[524288, 1048576]]}}], "result": 5}})J",
-                       number, common, start);
+    return fmt::format(
+        R"J({{"rank": {}, "start": [1048576, 524288], "operations": [{}{}, "in": [4], )J"
+        R"J("out": [5], "sizes": [[524288, 1048576]]}}], "result": 5}})J",
+        number, common, start);
   };
   return fmt::format(
       R"J({{"schema": "retile.dtensor-trace/1", "mesh": {{"names": ["x"], "sizes": [2], "ranks": [0, 1]}}, )J"
@@ -164,10 +164,38 @@ TEST(Large, one_element_that_is_repeated_is_wrong_behind_the_first_place) {
   EXPECT_EQ(out.mismatch->found.element, Shape({0}));
 }
 
+TEST(Large, one_element_in_place_of_its_neighbours_is_wrong_behind_it) {
+  const Verdict out = of_hlo(
+      " p = f32[1099511627776] parameter(0)\n"
+      " s = f32[1] slice(p), slice={[0:1]}\n r = f32[] reshape(s)\n"
+      " b = f32[4] broadcast(r), dimensions={}\n"
+      " e = f32[1099511627772] slice(p), slice={[4:1099511627776]}\n"
+      " ROOT c = f32[1099511627776] concatenate(b, e), dimensions={0}",
+      "[1099511627776]", "[1099511627776]");
+  ASSERT_EQ(out.right, false) << out.limit;
+  EXPECT_EQ(out.mismatch->at, Shape({1}));
+  EXPECT_EQ(out.mismatch->found.element, Shape({0}));
+  EXPECT_FALSE(out.is_rearranged);
+}
+
+TEST(Large, rows_beside_columns_are_not_followed_together) {
+  const auto chosen = [](const char* choice) {
+    return of_hlo(fmt::format(" p = f32[65536,65536] parameter(0)\n m = pred[] constant({})\n"
+                              " t = f32[65536,65536] transpose(p), dimensions={{1,0}}\n"
+                              " ROOT s = f32[65536,65536] select(m, p, t)",
+                              choice),
+                  "[65536, 65536]", "[65536, 65536]")
+        .right;
+  };
+  EXPECT_EQ(chosen("true"), std::nullopt);
+  EXPECT_EQ(chosen("false"), std::nullopt);
+}
+
 TEST(Large, a_rolled_array_is_wrong_and_holds_all_elements) {
   const Verdict out = of_hlo(
       " p = f32[1099511627776] parameter(0)\n"
-      " a = f32[1] slice(p), slice={[0:1]}\n b = f32[1099511627775] slice(p), slice={[1:1099511627776]}\n"
+      " a = f32[1] slice(p), slice={[0:1]}\n b = f32[1099511627775] slice(p), "
+      "slice={[1:1099511627776]}\n"
       " ROOT c = f32[1099511627776] concatenate(b, a), dimensions={0}",
       "[1099511627776]", "[1099511627776]");
   ASSERT_EQ(out.right, false) << out.limit;
@@ -199,8 +227,8 @@ TEST(Large, strides_of_long_dimensions_are_undecided_and_say_so) {
 TEST(Large, sizes_up_to_2_to_the_63_are_counted) {
   const std::string n = "9223372036854775807";
   const std::string type = "[" + n + "]";
-  const Verdict out = of_hlo(" p = f32" + type + " parameter(0)\n ROOT c = f32" + type + " copy(p)",
-                             type, type);
+  const Verdict out =
+      of_hlo(" p = f32" + type + " parameter(0)\n ROOT c = f32" + type + " copy(p)", type, type);
   EXPECT_EQ(out.right, true) << out.limit;
   EXPECT_EQ(out.height, Size{9223372036854775807});
 }

@@ -79,7 +79,8 @@ class Ties {
   }
 
   /// A stretch of dimension k of one value, and of dimension m of another.
-  void tie(ValueId one, std::size_t k, Size at, ValueId other, std::size_t m, Size to, Size extent) {
+  void tie(ValueId one, std::size_t k, Size at, ValueId other, std::size_t m, Size to,
+           Size extent) {
     strips_.tie(dims_[one][k], at, dims_[other][m], to, extent, moved_[one] && moved_[other]);
   }
   void tie_all(ValueId one, std::size_t k, ValueId other, std::size_t m) {

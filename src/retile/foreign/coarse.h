@@ -1,7 +1,7 @@
 // A function on tiles of strips instead of elements. Room-internal.
 //
 // Where no operation cuts a strip (strips.h), it moves as one element does. So a function is evaluated as
-// one of an array in which every box of strips is one element; docs/dev/foreign.md says why nothing is lost.
+// one of an array in which every box of strips is one element; docs/dev/strips.md says why nothing is lost.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace retile::foreign {
 
 /// What a place of a coarse tile is, in the tile and in the array.
 struct Coarse {
-  Function function;  ///< with coarse extents, and the same values and operations; others stand behind
+  Function
+      function;  ///< with coarse extents, and the same values and operations; others stand behind
   Start start;
   Strips strips;
   std::vector<std::vector<DimId>> dims;  ///< of every value

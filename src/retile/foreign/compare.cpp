@@ -35,8 +35,8 @@ class BoxCells {
   }
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] Cell cell() const {
-    const Size behind = places_ == nullptr ? offset_of(at_, in_array_)
-                                           : offset_of(places_->first(at_), in_array_);
+    const Size behind =
+        places_ == nullptr ? offset_of(at_, in_array_) : offset_of(places_->first(at_), in_array_);
     return {index(offset_of(at_, in_tile_)), first_ + behind};
   }
   void next() { done_ = !advance(at_, end_); }

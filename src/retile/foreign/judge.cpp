@@ -117,7 +117,7 @@ Size size_of(const Function& function) {
 
 /// No more work than the tags of all elements would be, and some tenths of a second.
 std::size_t work_for(Size size) {
-  return index(std::clamp(size / 4, Size{1} << 16, Size{1} << 26));
+  return index(std::clamp(size / 4, Size{1} << 16, Size{1} << 25));
 }
 
 class Judge {

@@ -39,8 +39,13 @@ void Strips::relate(const Relation& relation) {
 
 void Strips::tie(DimId one, Size at, DimId other, Size to, Size extent, bool moved) {
   if (extent == 0) return;
-  relate(
-      {.one = one, .other = other, .at = at, .to = to, .extent = extent, .weight = 0, .moved = moved});
+  relate({.one = one,
+          .other = other,
+          .at = at,
+          .to = to,
+          .extent = extent,
+          .weight = 0,
+          .moved = moved});
 }
 
 void Strips::factor(DimId part, DimId whole, Size weight, bool moved) {
