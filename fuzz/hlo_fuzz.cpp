@@ -12,6 +12,7 @@
 #include "foreign/naive.h"
 #include "foreign/random_modules.h"
 #include "fuzz/fuzz_target.h"
+#include "fuzz/judged.h"
 #include "fuzz/refusal.h"
 #include "retile/foreign/ends.h"
 #include "retile/foreign/judge.h"
@@ -79,6 +80,7 @@ void compare(const Function& function, const std::string& text) {
   }
   const auto verdict = retile::foreign::judge(function, ends->from, ends->to);
   fuzz::tally(!verdict.right ? "undecided" : *verdict.right ? "right" : "wrong");
+  fuzz::compare_strips(function, *ends, verdict, text);
   fuzz::require(verdict.right != false || (verdict.first_wrong && verdict.mismatch),
                 "wrong without a witness", text);
 }

@@ -32,6 +32,23 @@ inline std::string words(const retile::foreign::Verdict& verdict) {
   return out;
 }
 
+/// The verdict on strips is that on all elements, where both are known.
+inline void compare_strips(const retile::foreign::Function& function,
+                           const retile::foreign::Ends& ends,
+                           const retile::foreign::Verdict& verdict, const std::string& text) {
+  const auto strips = judge(function, ends.from, ends.to,
+                            {.most_bytes = retile::Size{1} << 22, .fewest_in_strips = 0});
+  if (!strips.right || !verdict.right) return;
+  require(strips.right == verdict.right, "strips are judged otherwise", text);
+  // Who lost an element is looked for in all ends on elements alone.
+  require(words(strips) == words(verdict) || !ends.to.covers_once(),
+          "strips are judged otherwise: " + words(strips) + ", not " + words(verdict), text);
+  if (!verdict.mismatch) return;
+  require(strips.mismatch->at == verdict.mismatch->at &&
+              strips.mismatch->found.element == verdict.mismatch->found.element,
+          "strips have another witness", text);
+}
+
 /// The Program of a function is right where the function is, and is read again.
 inline void compare_program(const retile::foreign::Function& function,
                             const retile::foreign::Ends& ends,
@@ -64,10 +81,16 @@ inline bool judged(const std::string& text, retile::foreign::Language language, 
       out += "no ends: " + ends.error().message + "\n";
       continue;
     }
-    if (ends->from.global_size() > most_elements) continue;
+    if (ends->from.global_size() > most_elements) {
+      tally(judge(function, ends->from, ends->to, {.most_bytes = retile::Size{1} << 22}).right
+                ? "large, judged"
+                : "large, undecided");
+      continue;
+    }
     const auto verdict =
         judge(function, ends->from, ends->to, {.most_bytes = retile::Size{1} << 22});
     compare_program(function, *ends, verdict, text);
+    compare_strips(function, *ends, verdict, text);
     out += function.name + ": " + words(verdict) + "\n";
     any = true;
   }

@@ -38,7 +38,7 @@ REFUSED = [
     ("columns", '"out": [5]', '"out": [4]', "value 4 is made twice"),
     ("columns", '"sizes": [[2, 1], [2, 1], [2, 1], [2, 1]]', '"sizes": [[2, 1], [2, 1], [2, 1], [2, 2]]', "not the whole"),
     ("columns", '"sizes": [[2, 1], [2, 1], [2, 1], [2, 1]]', '"sizes": [[2, 1], [2, 1], [2, 1]]', "as many sizes"),
-    ("columns", '"sizes": [[2, 1], [2, 1], [2, 1], [2, 1]]', '"sizes": [[2, 1], [2, 1], [2, 1], [4294967296, 4294967296]]', "2^30"),
+    ("columns", '"sizes": [[2, 1], [2, 1], [2, 1], [2, 1]]', '"sizes": [[2, 1], [2, 1], [2, 1], [4294967296, 4294967296]]', "2^63"),
     ("columns", '"send": [2, 2, 2, 2]', '"send": [2, 2, 1, 2]', "what is sent is not all rows"),
     ("columns", '"send": [2, 2, 2, 2]', '"send": [1, 3, 2, 2]', "what is sent is not what is received"),
     ("columns", '"send": [2, 2, 2, 2]', '"send": [8]', "to every member"),

@@ -175,7 +175,8 @@ ENTRY main_spmd {
 LARGE = """HloModule large, num_partitions=2
 ENTRY main_spmd {
   p = f32[65536,65536] parameter(0), sharding={replicated}
-  ROOT c = f32[65536,65536] copy(p), sharding={replicated}
+  r = f32[65536,65536] reverse(p), dimensions={0,1}
+  ROOT c = f32[65536,65536] reverse(r), dimensions={0,1}, sharding={replicated}
 }
 """
 ROWS = ["--mesh", "x:4", "--from", "[2{x}8,2]", "--to", "[2{x}8,2]"]

