@@ -520,8 +520,10 @@ struct Counts {
   int cases = 0, right = 0, coarser = 0, other_witness = 0;
 };
 
-/// Compares both verdicts.
-void compare(const Case& one, Counts& counts) {
+/// Compares both verdicts, now and then of averages: at both ends, or at the start alone.
+void compare(Case one, Counts& counts) {
+  if (counts.cases % 5 < 2) one.function.from = WrittenEnd{.text = "", .place = {}, .divisor = 2};
+  if (counts.cases % 5 == 0) one.function.to = one.function.from;
   JudgeOptions every;
   every.fewest_in_strips = std::numeric_limits<Size>::max();
   JudgeOptions strips;

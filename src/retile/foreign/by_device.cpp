@@ -22,6 +22,8 @@ class Unroller {
     out_.place = function.place;
     out_.devices = function.devices;
     out_.ranks = function.ranks;
+    out_.from = function.from;
+    out_.to = function.to;
   }
 
   Function unroll() {
