@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "retile/core/index.h"
@@ -51,6 +52,7 @@ class Ties {
   void tie(const Layout& to) {
     for (const Operation& operation : function_.operations) {
       operation_ = &operation;
+      tied_.clear();
       const bool takes_empty = std::holds_alternative<Constant>(operation.action) ||
                                std::holds_alternative<Assemble>(operation.action);
       if (!takes_empty) are_not_empty();
@@ -81,7 +83,13 @@ class Ties {
   /// A stretch of dimension k of one value, and of dimension m of another.
   void tie(ValueId one, std::size_t k, Size at, ValueId other, std::size_t m, Size to,
            Size extent) {
-    strips_.tie(dims_[one][k], at, dims_[other][m], to, extent, moved_[one] && moved_[other]);
+    tie_once(dims_[one][k], at, dims_[other][m], to, extent, moved_[one] && moved_[other]);
+  }
+  /// Though many boxes may have the same stretch.
+  void tie_once(DimId one, Size at, DimId other, Size to, Size extent, bool moved) {
+    if (tied_.emplace(one, at, other, to, extent).second) {
+      strips_.tie(one, at, other, to, extent, moved);
+    }
   }
   void tie_all(ValueId one, std::size_t k, ValueId other, std::size_t m) {
     tie(one, k, 0, other, m, 0, extents(one)[k]);
@@ -138,7 +146,7 @@ class Ties {
     for (const Box& box : boxes) {
       if (box.is_empty() || !seen.emplace(box.at, box.extent).second) continue;
       for (std::size_t k = 0; k < box.at.size(); ++k) {
-        strips_.tie(array_[k], box.at[k], dims_[result()][k], 0, box.extent[k], true);
+        tie_once(array_[k], box.at[k], dims_[result()][k], 0, box.extent[k], true);
       }
     }
   }
@@ -319,6 +327,7 @@ class Ties {
   std::vector<std::vector<DimId>>& dims_;
   std::vector<DimId>& array_;
   const Operation* operation_ = nullptr;
+  std::set<std::tuple<DimId, Size, DimId, Size, Size>> tied_;  // of this operation
 };
 
 /// Writes the function with coarse extents.

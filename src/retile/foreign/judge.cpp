@@ -115,6 +115,12 @@ Size size_of(const Function& function) {
   return out.value;
 }
 
+/// Whether places of strips, each of which takes longer than one of elements, are not worth it.
+bool is_hardly_smaller(Size strips, Size elements) {
+  constexpr Size few = Size{1} << 16;
+  return strips > few && strips > elements / 4;
+}
+
 /// No more work than the tags of all elements would be, and some tenths of a second.
 std::size_t work_for(Size size) {
   return index(std::clamp(size / 4, Size{1} << 16, Size{1} << 25));
@@ -171,16 +177,24 @@ class Judge {
   /// by itself.
   void choose_strips() {
     const Size size = size_of(function_);
-    if (size < options_.fewest_in_strips) return;
+    if (size < options_.fewest_in_strips || size / 16 < lines_of_devices()) return;
     coarse_ = coarsened(function_, from_, to_, work_for(size));
     if (!coarse_) by_device_ = by_device(function_);
     if (by_device_) coarse_ = coarsened(*by_device_, from_, to_, work_for(size));
+    if (coarse_ && is_hardly_smaller(size_of(coarse_->function), size)) coarse_.reset();
     if (!coarse_) return;
     if (by_device_) full_ = &*by_device_;
     run_ = &coarse_->function;
     moved_ = moved_values(*run_);
     last_ = last_uses(*run_);
     makers_ = makers(*run_);
+  }
+  /// Strips look at every device in every operation. A few of them cost nothing.
+  [[nodiscard]] Size lines_of_devices() const {
+    constexpr Size few = 4096;
+    const Capped out =
+        Capped{function_.devices} * Capped{static_cast<Size>(function_.operations.size())};
+    return out.value <= few ? 0 : out.value;
   }
   /// All that types say.
   void measure() {
