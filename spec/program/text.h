@@ -160,12 +160,12 @@ class ProgramReader : protected TilingReader {
         if (key != "split") out.concat = static_cast<Index>(i);
       } else if (key == "groups" || key == "source" || key == "part") {
         out.table = table(key == "groups" ? 2 : 1, key == "part" ? most : last_name(), D);
-        if (key != "part") called(out.table.listed, place);
+        if (key != "part") called(out.table.listed, static_cast<Index>(D), place);
       } else if (key == "parts") {
         out.parts = integer(1);
       } else if (key == "pairs") {
         out.pairs = rows(last_name());
-        called(*out.pairs, place);
+        called(*out.pairs, 2, place);
       } else if (key == "tile") {
         out.tile = ints(op == "exchange" ? 1 : 0);
       } else if (key == "map") {
@@ -181,8 +181,8 @@ class ProgramReader : protected TilingReader {
         }
       } else if (key == "transfers") {
         out.transfers = rows();
-        for (Sizes& t : *out.transfers) {
-          for (Index k = 0; k < std::min<Index>(t.size(), 2); ++k) t[k] = called(t[k], place);
+        called(*out.transfers, 2, place);
+        for (const Sizes& t : *out.transfers) {
           const bool fits = t.size() == 2 + 3 * rank && t[0] < D && t[1] < D;
           if (!fits || std::count(t.data() + 2 + 2 * rank, t.data() + t.size(), 0) > 0) {
             fail(place, "a transfer is [target,source,start in each,extents], with extents not 0");

@@ -27,28 +27,23 @@ class TilingReader : protected Tokens {
     }
   }
 
-  /// "devices" (INT | range | "[" item {"," item} "]"), where item = INT | range, range = INT ".." INT.
-  /// Devices that are listed are called so, and are the devices 0, 1, .. in all else that is read.
+  /// "devices" (INT | INT ".." INT | ints). Devices that are listed are called so, and are the devices
+  /// 0, 1, .. in all else that is read.
   void devices(const ParseError& start) {
-    constexpr Size most_names = Size{1} << 26;
-    const bool is_list = accept("[");
     Sizes names;
-    do {
-      const ParseError place = here();
+    if (peek() == '[') {
+      names = ints(0, most_program_devices - 1);
+    } else {
       const Size first = integer(0, most_program_devices);
-      const bool is_range = accept("..");
-      if (!is_list && !is_range) return device_count(first, start);
-      const Size last = is_range ? integer(first) : first;
-      if (last >= most_program_devices) fail(place, "devices are below 2^31");
-      if (last - first >= most_names) fail(place, "at most 2^26 devices are listed");
-      for (Size d = first; d <= last; ++d) {
-        if (!places_.emplace(d, static_cast<Size>(names.size())).second) {
-          fail(place, "device " + std::to_string(d) + " stands twice");
-        }
-        names.push_back(d);
-      }
-    } while (is_list && accept(","));
-    if (is_list) expect("]");
+      if (!accept("..")) return device_count(first, start);
+      const Size last = integer(first, most_program_devices - 1);
+      if (last - first >= Size{1} << 26) fail(start, "at most 2^26 devices are listed");
+      for (Size d = first; d <= last; ++d) names.push_back(d);
+    }
+    for (const Size d : names) {
+      const bool is_new = places_.emplace(d, static_cast<Size>(places_.size())).second;
+      if (!is_new) fail(start, "device " + std::to_string(d) + " stands twice");
+    }
     device_count(static_cast<Size>(names.size()), start);
     program_->names = names;
   }
@@ -59,9 +54,10 @@ class TilingReader : protected Tokens {
     if (found == places_.end()) fail(place, "there is no device " + std::to_string(name));
     return found->second;
   }
-  void called(Rows& rows, const ParseError& place) const {
+  /// The first k numbers of each row are devices.
+  void called(Rows& rows, Index k, const ParseError& place) const {
     for (Sizes& row : rows) {
-      for (Size& d : row) d = called(d, place);
+      for (Index i = 0; i < std::min(k, row.size()); ++i) row[i] = called(row[i], place);
     }
   }
   Size last_name() const { return program_->names.empty() ? program_->devices - 1 : most; }

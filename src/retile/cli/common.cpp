@@ -130,10 +130,13 @@ Result<operations::ElementKind> parse_element_name(std::string_view text, std::s
 }
 
 Result<Size> parse_element_bytes(std::string_view text, std::string_view source) {
-  const auto kind = parse_element_name(text, source);
-  if (!kind) return refuse(kind.error());
-  const bool is_whole = kind->form == operations::ElementKind::Form::truth || kind->bits % 8 == 0;
-  if (is_whole) return kind->bytes();
+  using Form = operations::ElementKind::Form;
+  const auto kind = operations::element_kind(without_torch(text));
+  if (kind.form == Form::other) {
+    const auto type = parse_element_type(text, source);
+    return type ? Result<Size>(type->bytes) : refuse(type.error());
+  }
+  if (kind.form == Form::truth || kind.bits % 8 == 0) return kind.bytes();
   return refuse(about_argument(Code::unsupported, source, text,
                                "elements of fewer than 8 bits, of which several share a byte"));
 }

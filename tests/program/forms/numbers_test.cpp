@@ -79,7 +79,8 @@ TEST(Numbers, are_written_as_one_range_where_they_are_one) {
     return text.substr(begin, text.find('\n', begin) - begin);
   };
   EXPECT_EQ(line("[4,5,6]"), "devices 4..6");
-  EXPECT_EQ(line("[0..1,7..8,3]"), "devices [0,1,7,8,3]");
+  EXPECT_EQ(line("[0,1,7,8,3]"), "devices [0,1,7,8,3]");
+  EXPECT_EQ(line("4 .. 6"), "devices 4..6");
   EXPECT_EQ(line("[4,6,5,7]"), "devices [4,6,5,7]");
   EXPECT_EQ(line("0..2"), "devices 3");
   EXPECT_EQ(line("7..7"), "devices [7]");

@@ -92,7 +92,7 @@ if(NOT result STREQUAL "0")
 endif()
 
 # What `check` executes can be audited: the dispatch in oracle/main.cpp, oracle/check.h and the headers that this includes have less
-# than 920 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), the headers that
+# than 950 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), the headers that
 # version 2 of Programs is about less than 700 more, those that addends are about less than 300, those that modules are about less than
 # 900, and no header has more than 300 lines.
 # The other verbs are not on that path. Files are named by their paths below spec/.
@@ -155,8 +155,8 @@ set(modules
 list(REMOVE_ITEM others ${version_2} ${addends} ${modules})
 count_files(code oracle/main.cpp ${others})
 message("${code} lines of code in: oracle/main.cpp;${others}")
-if(code LESS 300 OR NOT code LESS 920)
-  complain("check has ${code} lines, expected less than 920")
+if(code LESS 300 OR NOT code LESS 950)
+  complain("check has ${code} lines, expected less than 950")
 endif()
 count_files(code ${version_2})
 message("${code} lines of code more in: ${version_2}")

@@ -118,15 +118,12 @@ class TextReader {
   }
 
   void read_devices(Scanner& scanner) {
-    if (!scanner.sees('[')) {
-      Scanner ahead = scanner;
-      const Token<Size> count = ahead.number();
-      if (!ahead.sees('.')) {
-        scanner = ahead;
-        return builder_->devices(count);
-      }
-    }
-    builder_->devices(read_devices_list(scanner, max_listed_numbers));
+    if (scanner.sees('[')) return builder_->devices(read_ints(scanner));
+    Scanner ahead = scanner;
+    const Token<Size> count = ahead.number();
+    if (ahead.sees('.')) return builder_->devices(read_numbers_in_a_range(scanner));
+    scanner = ahead;
+    builder_->devices(count);
   }
 
   StepDraft step(const Token<std::string>& word, Scanner& scanner) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "retile/core/layout.h"
 #include "retile/core/names.h"
 
 namespace retile::forms {
@@ -133,10 +134,10 @@ Token<RowsDraft> read_rows(Scanner& scanner) {
   return {.value = std::move(out), .place = scanner.since(begin)};
 }
 
-Token<std::vector<Size>> read_devices_list(Scanner& scanner, Size most) {
+Token<std::vector<Size>> read_numbers_in_a_range(Scanner& scanner) {
   const std::size_t begin = scanner.next();
   std::vector<Size> entries;
-  read_row(scanner, entries, most);
+  read_row(scanner, entries, max_listed_numbers);
   return {.value = std::move(entries), .place = scanner.since(begin)};
 }
 

@@ -16,10 +16,10 @@ using text::Scanner;
 
 /// `[2,3]`
 [[nodiscard]] Token<std::vector<Size>> read_ints(Scanner& scanner);
-/// Reads a list in which a range may stand for its numbers, `[4..7, 0..3]`, or one range, `4..7`.
+/// Reads `4..7`, of no more numbers than a list may have.
+[[nodiscard]] Token<std::vector<Size>> read_numbers_in_a_range(Scanner& scanner);
+/// Reads a list in which a range may stand for its numbers, `[4..7, 0..3]`, or one range, `4..7`, or an iota.
 /// \param most  with ranges there are no more numbers
-[[nodiscard]] Token<std::vector<Size>> read_devices_list(Scanner& scanner, Size most);
-/// Reads such a list, or an iota.
 [[nodiscard]] Token<TableDraft> read_order_list(Scanner& scanner, Size most);
 /// Reads `2` or `balanced`.
 [[nodiscard]] Token<PieceSize> read_piece(Scanner& scanner);
