@@ -68,6 +68,12 @@ class Groups(Case):
         self.assertIn("device 3 does not exist", done.stderr)
         self.assertIn("the devices are [7,2,9,4]", done.stderr)
 
+    def test_addends_of_a_group_are_written_as_others_do(self):
+        words = ("convert", "--mesh", "DeviceMesh('cuda', [[4, 5], [7, 6]])", "--shape", "8,4", "(Partial(), Shard(0))", "--as")
+        self.assertEqual(self.output(*words, "paper"), "sum{a0}[4{a1}8, 4]\n")
+        self.assertEqual(self.output(*words, "dtensor").splitlines()[0], "(Partial(sum), Shard(dim=0))")
+        self.assertIn("device_ids=[4, 5, 7, 6]", self.output(*words, "sdy"))
+
     def test_tiles_of_a_group_are_files_of_its_devices(self):
         with tempfile.TemporaryDirectory() as folder:
             words = ("--mesh", "x:2", "--order", "[5,3]", "[2{x}4]", "[4]", "--backend", "sim")

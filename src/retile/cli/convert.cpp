@@ -53,6 +53,7 @@ Result<Sharding> read_from(const ConvertArguments& arguments) {
   auto mesh = read_placed(arguments.mesh, "--mesh", arguments.order, "--order");
   if (!mesh) return refuse(std::move(mesh.error()));
   context.mesh = *std::move(mesh);
+  context.by_position = !arguments.mesh_to && !arguments.order_to;  // the mesh is written as it is
   if (arguments.shape) {
     auto shape = parse_shape(*arguments.shape, "--shape");
     if (!shape) return refuse(std::move(shape.error()));
