@@ -268,8 +268,8 @@ class Comparer {
   const Layout& claim_;
   Sums& sums_;
   const CoarsePlaces* places_;
-  Shape array_;  ///< whose elements the atoms are
-  Size atoms_;   ///< of one addend
+  Shape array_;          ///< whose elements the atoms are
+  Size atoms_;           ///< of one addend
   std::uint64_t times_;  // how often an addend is to be there, of as many parts of it
   Size parts_;
   std::vector<Box> boxes_;

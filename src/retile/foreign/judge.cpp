@@ -270,9 +270,9 @@ class Judge {
       return end ? end->divisor : 1;
     };
     const auto places = coarse_ ? std::optional<CoarsePlaces>({*coarse_, value}) : std::nullopt;
-    out_.mismatch = find_mismatch(evaluator.at(value), run_->values[value].type, from_, claim,
-                                  evaluator.sums(), {divisor(full_->from), divisor(full_->to)},
-                                  places ? &*places : nullptr);
+    out_.mismatch =
+        find_mismatch(evaluator.at(value), run_->values[value].type, from_, claim, evaluator.sums(),
+                      {divisor(full_->from), divisor(full_->to)}, places ? &*places : nullptr);
     return !out_.mismatch;
   }
   [[nodiscard]] bool is_rearranged_at_end(const State& state) const {
