@@ -567,9 +567,9 @@ TEST(Coarse, verdicts_are_those_on_all_elements) {
 }
 
 /// What XLA makes of n elements over four devices that go to two pairs of them: who has fewer adds zeros.
-/// \param plain  whether the place itself is compared, and not a product, of which nobody knows how it grows
+/// \param looked  what is compared
 std::string masked(Size n, Size bound, std::string_view direction, std::string_view type,
-                   bool plain = true) {
+                   std::string_view looked = "copy(%place)") {
   const Size four = (n + 3) / 4;
   const Size two = (n + 1) / 2;
   return fmt::format(R"(HloModule masked, num_partitions=4
@@ -606,8 +606,7 @@ ENTRY %main_spmd (param: f32[{0},3]) -> f32[{1},3] {{
   ROOT %end.3 = f32[{1},3] dynamic-slice(%sum, %offset.2, %none), dynamic_slice_sizes={{{1},3}}, sharding={{devices=[2,1,2]<=[4] last_tile_dim_replicate}}
 }}
 )",
-                     four, two, 2 * four, 3 * four, bound, direction, type, 4 * four,
-                     plain ? "copy(%place)" : "multiply(%place, %ones)");
+                     four, two, 2 * four, 3 * four, bound, direction, type, 4 * four, looked);
 }
 Case masked_case(Size n, const std::string& text) {
   const auto cut = [&](Size count) {
@@ -621,7 +620,7 @@ Case masked_case(Size n, const std::string& text) {
 
 TEST(Coarse, masks_are_those_of_all_elements) {
   Counts counts;
-  for (const Size n : {5, 9, 10, 13, 14}) {
+  for (const Size n : {5, 9, 10, 16, 32}) {
     for (const Size bound : {n, n - 1, n + 1, Size{0}, -n}) {
       for (const char* direction : {"LT", "LE", "EQ", "NE", "GT", "GE"}) {
         for (const std::string_view type : {"s32", "u32"}) {
@@ -630,12 +629,33 @@ TEST(Coarse, masks_are_those_of_all_elements) {
         }
       }
     }
-    compare(masked_case(n, masked(n, n, "LT", "s32", false)), counts);
-    compare(masked_case(n, masked(n, -n, "LT, type=UNSIGNED", "s32")), counts);
+    compare(masked_case(n, masked(n, n - 3, "LT", "s32", "multiply(%place, %ones)")), counts);
+    const char* negative = "subtract(%place, %ends)";
+    for (const char* direction : {"LT, type=UNSIGNED", "LT"}) {
+      compare(masked_case(n, masked(n, n / 2 - 1, direction, "s32", negative)), counts);
+    }
   }
   EXPECT_GT(counts.right, 10);
   EXPECT_GT(counts.cases - counts.right, 150);
-  EXPECT_GT(counts.coarser, 30);
+}
+
+TEST(Coarse, reshapes_that_cross_are_those_of_all_elements) {
+  Counts counts;
+  const Layout whole = testing::layout("[72]", "x:2");
+  for (const Size a : {2, 3, 4, 6, 8, 9, 12}) {
+    for (const Size b : {2, 3, 4, 6, 8, 9, 12}) {
+      for (const std::size_t dim : {std::size_t{0}, std::size_t{1}}) {
+        testing::Chain chain(2, {72});
+        chain.then(Reshape{}, {72 / a, a}).then(Reshape{}, {b, 72 / b});
+        chain.then(Transpose{{1, 0}}, {72 / b, b}).then(Reshape{}, {72});
+        chain.then(Reshape{}, {72 / b, b}).then(Transpose{{1, 0}}, {b, 72 / b});
+        if (dim == 1) chain.then(Reshape{}, {a, 72 / a}).then(Transpose{{1, 0}}, {72 / a, a});
+        compare({chain.then(Reshape{}, {72}).done(), whole, whole, ""}, counts);
+      }
+    }
+  }
+  EXPECT_GE(counts.right, 49);
+  EXPECT_LT(counts.right, counts.cases);
 }
 
 TEST(Coarse, numbers_that_wrap_are_no_places) {

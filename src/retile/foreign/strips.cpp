@@ -287,16 +287,11 @@ void Strips::factor_top(const Relation& factor) {
   const Size extent = whole.extent / weight;
   const Size period = factor.weight * part.extent / weight;
   const std::size_t digit = digits(factor.other) - 1;
-  if (factor.weight > weight) {
+  if (factor.weight > weight) {  // that a fast part cuts the whole in all places
     std::vector<Size> own;
     if (part.extent > static_cast<Size>(most_cuts)) throw TooFine{};
     for (Size at = 0; at <= part.extent; ++at) own.push_back(at);
-    merge(factor.one, digits(factor.one) - 1, own);
-    std::vector<Size> all;
-    const Size step = factor.weight / weight;
-    if (extent / step > static_cast<Size>(most_cuts)) throw TooFine{};
-    for (Size at = 0; at <= extent; at += step) all.push_back(at);
-    return merge(factor.other, digit, all);
+    return merge(factor.one, digits(factor.one) - 1, own);
   }
   std::vector<Size> own = {period};
   for (const Size at : whole.cuts[digit]) own.push_back(at % period);
