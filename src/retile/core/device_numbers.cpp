@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "retile/core/assert.h"
@@ -28,6 +30,14 @@ std::unordered_map<Size, Size> places_in(const std::vector<Size>& list) {
   std::unordered_map<Size, Size> out;
   out.reserve(list.size());
   for (const Size number : list) out.emplace(number, static_cast<Size>(out.size()));
+  return out;
+}
+
+std::vector<Size> DeviceNumbers::places_by_number() const {
+  if (std::is_sorted(list_.begin(), list_.end())) return {};
+  std::vector<Size> out(list_.size());
+  std::iota(out.begin(), out.end(), Size{0});
+  std::sort(out.begin(), out.end(), [this](Size one, Size other) { return of(one) < of(other); });
   return out;
 }
 

@@ -25,6 +25,9 @@ class DeviceNumbers {
   [[nodiscard]] Size of(Size device) const {
     return list_.empty() ? device : list_[static_cast<std::size_t>(device)];
   }
+  /// The place of the device of the least number, and so on: where process p, of processes as they are
+  /// ranked, is to stand. Empty: where it is.
+  [[nodiscard]] std::vector<Size> places_by_number() const;
   /// `4..7`, or `[0,2,4,6]`. Precondition: listed.
   [[nodiscard]] std::string text() const;
 

@@ -368,6 +368,26 @@ TEST(Redistribute, in_one_call) {
   EXPECT_EQ(find_pattern_mismatch(program.to, device, 4, out), std::nullopt);
 }
 
+TEST(Redistribute, a_process_is_the_device_of_its_number_wherever_that_is_listed) {
+  Program program = rows_to_columns(2, 6);
+  const Size count = program.devices;
+  std::vector<Size> numbers;  // 10, 20, .., 0
+  for (Size place = 0; place < count; ++place) numbers.push_back((place + 1) % count * 10);
+  program.numbers = DeviceNumbers(numbers);
+  const Size place = (test::process() + count - 1) % count;
+  const Bytes in = pattern_tile(program.from, place, 4);
+  const auto out_bytes = static_cast<std::size_t>(program.to.tile_size(place) * 4);
+  Bytes once(out_bytes);
+  const auto done = mpi::redistribute(MPI_COMM_WORLD, program, in, once, 4);
+  ASSERT_TRUE(done) << render(done.error());
+  EXPECT_EQ(find_pattern_mismatch(program.to, place, 4, once), std::nullopt);
+  Bytes kept(out_bytes);
+  auto made = Redistributor::make(MPI_COMM_WORLD, program, 4);
+  ASSERT_TRUE(made) << render(made.error());
+  ASSERT_TRUE(made->run(in, kept));
+  EXPECT_EQ(once, kept);
+}
+
 /// Of this process, in private memory.
 Size huge_page_bytes() {
   std::ifstream rollup("/proc/self/smaps_rollup");

@@ -51,10 +51,11 @@ std::string_view strategy_name(Strategy strategy) {
 // ---- Making ready ------------------------------------------------------------------------------
 
 struct Redistributor::State {
-  explicit State(std::shared_ptr<Context> given) : context(std::move(given)), comm(context->comm) {}
+  explicit State(std::shared_ptr<Context> given) : context(std::move(given)) {}
+
+  [[nodiscard]] const Communicator& comm() const { return context->comm; }
 
   std::shared_ptr<Context> context;
-  const Communicator& comm;
   Meter meter;
   Size in_bytes = 0;
   Size out_bytes = 0;
@@ -107,6 +108,8 @@ struct Redistributor::Making {
   const Options& options;
 
   [[nodiscard]] Result<void> check() const;
+  /// Collective, where all have the same Program: the device of a process is its place.
+  void stand() const;
   /// Where the tiles lie, as far as this process knows.
   [[nodiscard]] Result<Placement> placement_here(const std::vector<DeviceShapes>& shapes) const;
   [[nodiscard]] Result<std::vector<DeviceShapes>> agreed_shapes(Placement& placement) const;
@@ -150,18 +153,20 @@ Result<void> Redistributor::Making::check() const {
       return refuse(adder.error());
     }
   }
-  if (program.devices == state.comm.processes()) return {};
+  if (program.devices == state.comm().processes()) return {};
   return refuse(Code::bad_argument,
                 fmt::format("the Program is for {} devices, the communicator has {} processes",
-                            program.devices, state.comm.processes()));
+                            program.devices, state.comm().processes()));
 }
 
 Result<Placement> Redistributor::Making::placement_here(
     const std::vector<DeviceShapes>& shapes) const {
+  const auto places = program.numbers.places_by_number();
+  const auto process = static_cast<std::size_t>(state.comm().process());
+  const Size place = places.empty() ? state.comm().process() : places[process];
   const auto end = [&](const std::optional<LocalArray>& array, const DeviceShapes& tiles,
                        const char* name) {
-    return PlacedEnd::make(array, tiles.of(state.comm.process()), program.devices, element_bytes,
-                           name);
+    return PlacedEnd::make(array, tiles.of(place), program.devices, element_bytes, name);
   };
   auto in = end(options.arrays.in, shapes.front(), "options.arrays.in");
   if (!in) return tl::unexpected(in.error());
@@ -203,7 +208,7 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes(Placement
       {"options (arrays.in)", number(options.arrays.in.has_value())},
       {"options (arrays.out)", number(options.arrays.out.has_value())},
   }};
-  if (auto agreed = agree(state.comm, checked, given); !agreed) {
+  if (auto agreed = agree(state.comm(), checked, given); !agreed) {
     return tl::unexpected(agreed.error());
   }
   return shapes;
@@ -215,10 +220,11 @@ Result<void> Redistributor::Making::tell_places(Placement& placement,
   const auto tell = [&](PlacedEnd& end, DeviceShapes& tiles) -> Result<void> {
     if (end.alone()) return {};
     const std::span<const std::byte> mine = end.mine();
-    const auto told = state.comm.allgather(mine.data(), end.all(), static_cast<Size>(mine.size()));
+    const auto told =
+        state.comm().allgather(mine.data(), end.all(), static_cast<Size>(mine.size()));
     // The others wait in it, and nobody could tell them.
-    if (!told) state.comm.abort(environment_failed, told.error().message);
-    return state.comm.agree(or_out_of_memory([&]() -> Result<void> {
+    if (!told) state.comm().abort(environment_failed, told.error().message);
+    return state.comm().agree(or_out_of_memory([&]() -> Result<void> {
       tiles = end.arrays();
       return {};
     }));
@@ -228,22 +234,31 @@ Result<void> Redistributor::Making::tell_places(Placement& placement,
   return tell(placement.out, shapes.back());
 }
 
+void Redistributor::Making::stand() const {
+  const auto places = program.numbers.places_by_number();
+  if (places.empty()) return;
+  const auto process = static_cast<std::size_t>(state.comm().process());
+  const int place = static_cast<int>(places[process]);
+  state.context = std::make_shared<Context>(Context{state.comm().split(0, place)});
+}
+
 /// Collective.
 Result<void> Redistributor::Making::run() const {
   Placement placement;
   auto shapes = agreed_shapes(placement);
   if (!shapes) return tl::unexpected(shapes.error());
+  stand();
   const bool placed = !placement.in.alone() || !placement.out.alone();
   if (placed) {
     if (auto told = tell_places(placement, *shapes); !told) return told;
   }
   if (!state.context->nodes) {
-    auto found = find_nodes(state.comm, options.partition);
+    auto found = find_nodes(state.comm(), options.partition);
     if (!found) return tl::unexpected(found.error());
     state.context->nodes = std::move(*found);
   }
-  Task task{*state.context, state.comm, *state.context->nodes, state.meter, program, *shapes,
-            element_bytes,  options,    options.chunk_bytes};
+  Task task{*state.context, state.comm(), *state.context->nodes, state.meter, program, *shapes,
+            element_bytes,  options,      options.chunk_bytes};
   if (placed) task.placement = &placement;
   if (options.element_type) task.adder = add::adder_of(program, *options.element_type).value();
   state.in_bytes = task.in_bytes();
@@ -254,7 +269,7 @@ Result<void> Redistributor::Making::run() const {
   state.own_buffers = options.own_buffers;
   state.wrong_buffers = options.wrong_buffers;
   state.huge_pages = options.huge_pages && !options.own_buffers;
-  return options.own_buffers ? state.comm.agree(state.allocate_tiles()) : Result<void>();
+  return options.own_buffers ? state.comm().agree(state.allocate_tiles()) : Result<void>();
 }
 
 Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program, Size element_bytes,
@@ -314,12 +329,12 @@ std::string Redistributor::State::words_for(const BufferReport& report) const {
 /// them keeps nobody waiting.
 Result<void> Redistributor::State::agree_on_buffers(BufferReport report) const {
   const auto failed =
-      first_failed(comm, report[0] != static_cast<std::uint64_t>(BufferFault::none));
+      first_failed(comm(), report[0] != static_cast<std::uint64_t>(BufferFault::none));
   if (!failed) return {};
-  comm.broadcast(std::as_writable_bytes(std::span(report)), *failed);
+  comm().broadcast(std::as_writable_bytes(std::span(report)), *failed);
   try {
     Diagnostic diagnostic{.code = Code::bad_argument, .message = words_for(report)};
-    if (comm.processes() > 1) diagnostic.notes.push_back(found_by(*failed, comm));
+    if (comm().processes() > 1) diagnostic.notes.push_back(found_by(*failed, comm()));
     return refuse(std::move(diagnostic));
   } catch (const std::bad_alloc&) {
     return refuse({.code = Code::bad_argument, .message = "wrong buffers"});  // needs no memory
@@ -333,7 +348,7 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
   const bool good = fault == BufferFault::none;
   const BufferReport report{static_cast<std::uint64_t>(fault), in.size(), out.size()};
   const bool all_refuse = state.wrong_buffers == WrongBuffers::refused;
-  if (!good && !all_refuse) state.comm.abort(environment_failed, state.words_for(report));
+  if (!good && !all_refuse) state.comm().abort(environment_failed, state.words_for(report));
   if (good && state.huge_pages) state.advise(in, out);
   const auto agree_on_buffers = [&] { return state.agree_on_buffers(report); };
   // To agree costs about as much as to move a small tile.
@@ -352,7 +367,7 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
       if (auto agreed = agree_on_buffers(); !agreed) return agreed;
     }
     // The others are inside a collective or on their way to one, and nobody could tell them.
-    state.comm.abort(environment_failed, moved.error().message);
+    state.comm().abort(environment_failed, moved.error().message);
   }
   state.meter.remove(given_bytes);
   return {};

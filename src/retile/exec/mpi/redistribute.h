@@ -1,4 +1,5 @@
-// Running a Program on MPI processes: device d is process d of a communicator.
+// Running a Program on MPI processes: device d is process d of a communicator. Where the Program lists its devices,
+// process p is the one of the p-th smallest number.
 //
 // There are several ways (Strategy in options.h): the Program's steps as MPI collectives, the whole
 // of it as one exchange, or the steps in place. All give the same bytes for a Program that `check`
