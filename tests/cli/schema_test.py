@@ -120,15 +120,23 @@ def program(*lines):
     return "\n".join(("retile.program/2", *lines, ""))
 
 
-def hlo(rows=2, groups="{{0,1}}"):
+def hlo(groups="{{0,1}}"):
     return f"""HloModule m, num_partitions=2
 ENTRY main_spmd {{
-  p = f32[{rows},4] parameter(0), sharding={{devices=[2,1]<=[2]}}
-  ROOT g = f32[{2 * rows},4] all-gather(p), dimensions={{0}}, replica_groups={groups}, use_global_device_ids=true, channel_id=1, sharding={{replicated}}
+  p = f32[2,4] parameter(0), sharding={{devices=[2,1]<=[2]}}
+  ROOT g = f32[4,4] all-gather(p), dimensions={{0}}, replica_groups={groups}, use_global_device_ids=true, channel_id=1, sharding={{replicated}}
 }}
 """
 
 
+# Every element by itself: there are too many.
+TURNED = f"""HloModule m
+ENTRY main_spmd {{
+  p = f32[{1 << 40}] parameter(0), sharding={{replicated}}
+  r = f32[{1 << 40}] reverse(p), dimensions={{0}}
+  ROOT s = f32[{1 << 40}] reverse(r), dimensions={{0}}, sharding={{replicated}}
+}}
+"""
 EXCHANGED = """HloModule m, num_partitions=4
 ENTRY main_spmd {
   p = f32[2]{0} parameter(0), sharding={devices=[4]<=[4]}
@@ -185,7 +193,7 @@ CALLS = [
     (["convert", "--json", "--mesh", "x:2,y:4", "--shape", "32,24", "--as", "hlo2", "P('y', 'x')"], ""),
     (["check", "--json"], hlo()),
     (["check", "--json"], hlo(groups="{{1,0}}")),
-    (["check", "--json"], hlo(rows=1 << 29)),
+    (["check", "--json"], TURNED),
     (["check", "--json", "--mesh", "x:2,y:2", "--to", "[2{y,x}8]"], EXCHANGED),
     (["check", "--json", str(ROOT / "examples/foreign/whole_array.hlo")], ""),
     (["check", "--json", "--shrink", "--peer", PEER, "--mesh", "x:4,y:6", "--from", "[3{x}12, 2{y}12]", "--to", "[12, 3{x}12]"], ""),
