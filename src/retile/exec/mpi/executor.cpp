@@ -54,9 +54,12 @@ Result<std::unique_ptr<Executor>> make_executor(const Processes& processes, cons
                                                 Size element_bytes, const Options& options) {
   Options own = options;
   own.own_buffers = true;
-  Program counted = program;  // process p runs device p, whatever it is called
-  counted.numbers = {};
-  auto made = Redistributor::make(MPI_COMM_WORLD, counted, element_bytes, own);
+  std::optional<Program> counted;  // process p runs device p, whatever it is called
+  if (program.numbers.are_listed()) {
+    counted = program;
+    counted->numbers = {};
+  }
+  auto made = Redistributor::make(MPI_COMM_WORLD, counted ? *counted : program, element_bytes, own);
   if (!made) return tl::unexpected(made.error());
   return std::make_unique<MpiExecutor>(processes, std::move(*made));
 }

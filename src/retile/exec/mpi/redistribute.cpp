@@ -108,6 +108,8 @@ struct Redistributor::Making {
   const Options& options;
 
   [[nodiscard]] Result<void> check() const;
+  /// The device of this process, where processes stand otherwise than they are ranked.
+  [[nodiscard]] std::optional<Size> place() const;
   /// Collective, where all have the same Program: the device of a process is its place.
   void stand() const;
   /// Where the tiles lie, as far as this process knows.
@@ -161,12 +163,10 @@ Result<void> Redistributor::Making::check() const {
 
 Result<Placement> Redistributor::Making::placement_here(
     const std::vector<DeviceShapes>& shapes) const {
-  const auto places = program.numbers.places_by_number();
-  const auto process = static_cast<std::size_t>(state.comm().process());
-  const Size place = places.empty() ? state.comm().process() : places[process];
+  const Size device = place().value_or(state.comm().process());
   const auto end = [&](const std::optional<LocalArray>& array, const DeviceShapes& tiles,
                        const char* name) {
-    return PlacedEnd::make(array, tiles.of(place), program.devices, element_bytes, name);
+    return PlacedEnd::make(array, tiles.of(device), program.devices, element_bytes, name);
   };
   auto in = end(options.arrays.in, shapes.front(), "options.arrays.in");
   if (!in) return tl::unexpected(in.error());
@@ -234,12 +234,16 @@ Result<void> Redistributor::Making::tell_places(Placement& placement,
   return tell(placement.out, shapes.back());
 }
 
-void Redistributor::Making::stand() const {
+std::optional<Size> Redistributor::Making::place() const {
   const auto places = program.numbers.places_by_number();
-  if (places.empty()) return;
-  const auto process = static_cast<std::size_t>(state.comm().process());
-  const int place = static_cast<int>(places[process]);
-  state.context = std::make_shared<Context>(Context{state.comm().split(0, place)});
+  if (places.empty()) return std::nullopt;
+  return places[static_cast<std::size_t>(state.comm().process())];
+}
+
+void Redistributor::Making::stand() const {
+  const std::optional<Size> own = place();
+  if (!own) return;
+  state.context = std::make_shared<Context>(Context{state.comm().split(0, static_cast<int>(*own))});
 }
 
 /// Collective.

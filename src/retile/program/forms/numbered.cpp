@@ -28,6 +28,7 @@ void Devices::take_numbers(std::vector<Size>& numbers, const Place& place) const
 
 namespace {
 
+/// Of numbers that are listed.
 class NumberingSink final : public KeySink {
  public:
   NumberingSink(const DeviceNumbers& numbers, KeySink& sink) : numbers_(numbers), sink_(sink) {}
@@ -57,7 +58,7 @@ class NumberingSink final : public KeySink {
  private:
   /// An iota counts the devices as they are listed.
   [[nodiscard]] DeviceTable numbered(const DeviceTable& table) const {
-    if (table.chain() != nullptr || !numbers_.are_listed()) return table;
+    if (table.chain() != nullptr) return table;
     std::vector<std::vector<Size>> rows = table.to_rows();
     for (std::vector<Size>& row : rows) {
       for (Size& device : row) device = numbers_.of(device);
@@ -72,6 +73,7 @@ class NumberingSink final : public KeySink {
 }  // namespace
 
 void write_keys(const Op& op, const DeviceNumbers& numbers, KeySink& sink) {
+  if (!numbers.are_listed()) return retile::write_keys(op, sink);
   NumberingSink numbering(numbers, sink);
   retile::write_keys(op, numbering);
 }
