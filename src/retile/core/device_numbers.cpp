@@ -26,6 +26,12 @@ DeviceNumbers::DeviceNumbers(std::vector<Size> list) {
   if (!is_range(list, 0)) list_ = std::move(list);
 }
 
+std::vector<Size> from_zero(Size count) {
+  std::vector<Size> out(static_cast<std::size_t>(count));
+  std::iota(out.begin(), out.end(), Size{0});
+  return out;
+}
+
 std::unordered_map<Size, Size> places_in(const std::vector<Size>& list) {
   std::unordered_map<Size, Size> out;
   out.reserve(list.size());
@@ -33,10 +39,16 @@ std::unordered_map<Size, Size> places_in(const std::vector<Size>& list) {
   return out;
 }
 
+std::optional<Size> DeviceNumbers::place_of(Size number) const {
+  if (list_.empty()) return number;
+  const auto found = std::find(list_.begin(), list_.end(), number);
+  if (found == list_.end()) return std::nullopt;
+  return static_cast<Size>(found - list_.begin());
+}
+
 std::vector<Size> DeviceNumbers::places_by_number() const {
   if (std::is_sorted(list_.begin(), list_.end())) return {};
-  std::vector<Size> out(list_.size());
-  std::iota(out.begin(), out.end(), Size{0});
+  std::vector<Size> out = from_zero(static_cast<Size>(list_.size()));
   std::sort(out.begin(), out.end(), [this](Size one, Size other) { return of(one) < of(other); });
   return out;
 }

@@ -1,6 +1,7 @@
 // What users call the devices of a group: process groups and meshes are of any ranks of a job.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,8 @@ class DeviceNumbers {
   [[nodiscard]] Size of(Size device) const {
     return list_.empty() ? device : list_[static_cast<std::size_t>(device)];
   }
+  /// The place of the device that is called so; of none nothing, where they are listed.
+  [[nodiscard]] std::optional<Size> place_of(Size number) const;
   /// The place of the device of the least number, and so on: where process p, of processes as they are
   /// ranked, is to stand. Empty: where it is.
   [[nodiscard]] std::vector<Size> places_by_number() const;
@@ -36,6 +39,9 @@ class DeviceNumbers {
  private:
   std::vector<Size> list_;
 };
+
+/// 0, 1, .., count - 1: devices as they are counted.
+[[nodiscard]] std::vector<Size> from_zero(Size count);
 
 /// The place of each number in a list of distinct ones.
 [[nodiscard]] std::unordered_map<Size, Size> places_in(const std::vector<Size>& list);

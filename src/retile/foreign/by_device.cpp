@@ -1,11 +1,11 @@
 #include "retile/foreign/by_device.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "retile/core/device_numbers.h"
 #include "retile/core/index.h"
 
 namespace retile::foreign {
@@ -102,11 +102,7 @@ class Unroller {
     add(std::move(action), of_group(operation_->operands[0], group),
         of_group(operation_->results[0], group));
   }
-  [[nodiscard]] std::vector<Size> all() const {
-    std::vector<Size> out(index(function_.devices));
-    std::iota(out.begin(), out.end(), Size{0});
-    return out;
-  }
+  [[nodiscard]] std::vector<Size> all() const { return from_zero(function_.devices); }
   /// A value of all devices again.
   void gather(ValueId value) {
     Assemble action;
@@ -144,9 +140,7 @@ class Unroller {
   void in_groups(const Collective& action) {
     for (const auto& group : action.groups) {
       Collective own = action;
-      std::vector<Size> members(group.size());
-      std::iota(members.begin(), members.end(), Size{0});
-      own.groups = {std::move(members)};
+      own.groups = {from_zero(static_cast<Size>(group.size()))};
       add_together(group, std::move(own));
     }
   }

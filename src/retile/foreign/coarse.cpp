@@ -9,6 +9,7 @@
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
 #include "retile/foreign/numbers.h"
+#include "retile/foreign/typing.h"
 
 namespace retile::foreign {
 namespace {
@@ -20,17 +21,6 @@ bool has_place(const Shape& extents) {
   return std::find(extents.begin(), extents.end(), 0) == extents.end();
 }
 
-/// Which values are made of the parameter's elements, be it in part.
-std::vector<bool> values_of_parameter(const Function& function) {
-  std::vector<bool> out(function.values.size());
-  for (const Operation& operation : function.operations) {
-    bool moved = std::holds_alternative<Parameter>(operation.action);
-    for (const ValueId value : operation.operands) moved = moved || out[value];
-    for (const ValueId value : operation.results) out[value] = moved;
-  }
-  return out;
-}
-
 /// Says of all operations which stretches are the same.
 class Ties {
  public:
@@ -38,7 +28,7 @@ class Ties {
       : function_(function),
         from_(from),
         numbers_(numbers),
-        moved_(values_of_parameter(function)),
+        moved_(values_of_parameter(function, false)),
         strips_(out.strips),
         dims_(out.dims),
         array_(out.array) {
@@ -497,7 +487,7 @@ bool has_one_of_each(const Function& function, const Coarse& coarse) {
   if (!each_digit(coarse.array, [&](std::size_t kin) { return along.insert(kin).second; })) {
     return false;
   }
-  const std::vector<bool> moved = values_of_parameter(function);
+  const std::vector<bool> moved = values_of_parameter(function, false);
   for (ValueId value = 0; value < function.values.size(); ++value) {
     std::set<std::size_t> own;
     if (!moved[value]) continue;

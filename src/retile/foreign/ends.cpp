@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
+#include "retile/core/device_numbers.h"
 #include "retile/core/names.h"
 #include "retile/foreign/before.h"
 #include "retile/foreign/compare.h"
@@ -61,7 +61,7 @@ class Finder {
     take_ranks();
     check_rank();
     out_.notes = function_.notes;
-    if (ranks_ != in_order(ranks_.size())) out_.ranks = ranks_;
+    if (ranks_ != in_order()) out_.ranks = ranks_;
     End from = end_of("--from", options_.from, function_.from, "start");
     End to = end_of("--to", options_.to, function_.to, "end");
     brought_ = brought_mesh(from, to);
@@ -138,7 +138,7 @@ class Finder {
     if (ranks_.empty() || !options_.mesh || !options_.mesh->order_text) return;
     PlacedMesh& mesh = *options_.mesh;
     if (mesh.mesh.device_count() != function_.devices) return;  // its ends are refused
-    const std::vector<Size> listed = mesh.order ? mesh.order->entries() : in_order(ranks_.size());
+    const std::vector<Size> listed = mesh.order ? mesh.order->entries() : in_order();
     if (listed != ranks_) {
       refuse_function(Code::bad_argument,
                       fmt::format("--mesh lists the ranks {}, but the trace is of {}",
@@ -149,7 +149,7 @@ class Finder {
   }
   /// Who numbers devices means ranks, and devices of a trace are positions on its mesh.
   void check_ranks(const End& end) const {
-    if (end.source.empty() || ranks_ == in_order(ranks_.size()) || !numbers_devices(end)) return;
+    if (end.source.empty() || ranks_ == in_order() || !numbers_devices(end)) return;
     refuse_end(
         end, Code::unsupported,
         fmt::format("this numbers devices, and the trace is of the ranks {}", list_text(ranks_)),
@@ -166,10 +166,9 @@ class Finder {
     return sharding.mesh.order || end.text.find("device_ids") != std::string::npos ||
            end.text.find("devices=") != std::string::npos;
   }
-  [[nodiscard]] static std::vector<Size> in_order(std::size_t count) {
-    std::vector<Size> out(count);
-    std::iota(out.begin(), out.end(), Size{0});
-    return out;
+  /// The ranks, were they the first ones.
+  [[nodiscard]] std::vector<Size> in_order() const {
+    return from_zero(static_cast<Size>(ranks_.size()));
   }
   [[nodiscard]] static std::string list_text(const std::vector<Size>& ranks) {
     return shortened(fmt::format("[{}]", fmt::join(ranks, ",")));

@@ -16,6 +16,7 @@
 #include "retile/foreign/compare.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/traffic.h"
+#include "retile/foreign/typing.h"
 #include "retile/operations/element.h"
 
 namespace retile::foreign {
@@ -46,19 +47,6 @@ std::vector<std::size_t> last_uses(const Function& function) {
     }
   }
   for (const ValueId value : function.results) out[value] = never;
-  return out;
-}
-
-/// Which values are made of the parameter's elements, be it in part; of a trace all that ranks hold.
-std::vector<bool> moved_values(const Function& function) {
-  std::vector<bool> out(function.values.size());
-  for (const Operation& operation : function.operations) {
-    bool moved = std::holds_alternative<Parameter>(operation.action);
-    for (const ValueId value : operation.operands) moved = moved || out[value];
-    for (const ValueId value : operation.results) {
-      out[value] = moved || function.values[value].device.has_value();
-    }
-  }
   return out;
 }
 
@@ -134,7 +122,7 @@ class Judge {
         to_(to),
         options_(options),
         deadline_(Deadline::in(options.timeout_seconds)),
-        moved_(moved_values(function)),
+        moved_(values_of_parameter(function, true)),
         last_(last_uses(function)),
         makers_(makers(function)) {}
 
@@ -185,7 +173,7 @@ class Judge {
     if (!coarse_) return;
     if (by_device_) full_ = &*by_device_;
     run_ = &coarse_->function;
-    moved_ = moved_values(*run_);
+    moved_ = values_of_parameter(*run_, true);
     last_ = last_uses(*run_);
     makers_ = makers(*run_);
   }

@@ -606,6 +606,18 @@ std::vector<bool> values_of_elements(const Function& function) {
   return facts_of(function).elements;
 }
 
+std::vector<bool> values_of_parameter(const Function& function, bool ranks_too) {
+  std::vector<bool> out(function.values.size());
+  for (const Operation& operation : function.operations) {
+    bool moved = std::holds_alternative<Parameter>(operation.action);
+    for (const ValueId value : operation.operands) moved = moved || out[value];
+    for (const ValueId value : operation.results) {
+      out[value] = moved || (ranks_too && function.values[value].device);
+    }
+  }
+  return out;
+}
+
 text::Place place_in(const text::Input& input, const FilePlace& place) {
   std::size_t begin = 0;
   for (std::size_t line = 1; line < place.line; ++line) {

@@ -16,6 +16,10 @@ namespace retile::foreign {
 /// that are known, of every device its own.
 [[nodiscard]] std::vector<bool> values_of_elements(const Function& function);
 
+/// Which values are made of the parameter's elements, be it in part.
+/// \param ranks_too  of a trace also all that ranks hold
+[[nodiscard]] std::vector<bool> values_of_parameter(const Function& function, bool ranks_too);
+
 /// The place in a text, as far as its line goes; the line's end where it is shorter.
 [[nodiscard]] text::Place place_in(const text::Input& input, const FilePlace& place);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -85,6 +84,8 @@ void check_additions(const WrittenLayout& from, const WrittenLayout& to, const t
              .notes = {"both ends of a redistribution add in one way"}});
 }
 
+bool is_list(const PlacedMesh& mesh) { return mesh.order && mesh.order->chain() == nullptr; }
+
 /// What the devices hold that stand on a mesh.
 Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices,
               const text::Input& input) {
@@ -96,13 +97,12 @@ Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices
                .message = "a mesh with an order, or of fewer positions than devices, has no "
                           "addends yet"});
   };
-  const bool is_list = mesh.order && mesh.order->chain() == nullptr;
-  if (layout.addends() && (is_list || layout.devices() != devices)) refuse_addends();
+  if (layout.addends() && (is_list(mesh) || layout.devices() != devices)) refuse_addends();
   if (layout.rank() == 0 && layout.devices() != devices) {
     fail(all, {.code = Code::unsupported,
                .message = "an array of rank 0 is held by every device, also by those on no mesh"});
   }
-  if (is_list || layout.devices() != devices) {
+  if (is_list(mesh) || layout.devices() != devices) {
     if (auto listed = check_listed(devices, layout.rank()); !listed) fail_with(all, listed.error());
   }
   auto out = retile::placed(layout, mesh.order, devices);
@@ -126,9 +126,7 @@ struct Group {
 /// The device at each position.
 std::vector<Size> standing(const PlacedMesh& mesh) {
   if (mesh.order) return mesh.order->entries();
-  std::vector<Size> out(static_cast<std::size_t>(mesh.mesh.device_count()));
-  std::iota(out.begin(), out.end(), Size{0});
-  return out;
+  return from_zero(mesh.mesh.device_count());
 }
 
 /// The mesh with these devices, called by their places. Nothing where no iota lists them then.
@@ -142,8 +140,6 @@ std::optional<PlacedMesh> called_by_place(const Mesh& mesh, std::vector<Size> de
   out.order = DeviceTable::iota(*chain, chain->size());
   return out;
 }
-
-bool is_list(const PlacedMesh& mesh) { return mesh.order && mesh.order->chain() == nullptr; }
 
 /// The group, where both ends stand on the same devices and a list says which. Counted from the lowest
 /// number up, or as the start lists them: whichever way makes digits of both ends.
@@ -179,15 +175,12 @@ bool is_one_iota(const PlacedMesh& from, const PlacedMesh& to) {
 /// Counts the device that alone holds an end, if one does, as one of the group.
 void take_into(const DeviceNumbers& numbers, Size devices, WrittenLayout& end) {
   if (!end.root || !numbers.are_listed()) return;
-  const Size place = places_in(numbers.list()).at(*end.root);
-  end.layout = Layout::rooted(devices, end.layout.global(), place);
+  end.layout = Layout::rooted(devices, end.layout.global(), *numbers.place_of(*end.root));
 }
 
 /// Whether the device that alone holds an end, if one does, is one of the group.
 bool has_root(const Group& group, const WrittenLayout& end) {
-  if (!end.root || !group.numbers.are_listed()) return true;
-  const std::vector<Size>& list = group.numbers.list();
-  return std::find(list.begin(), list.end(), *end.root) != list.end();
+  return !end.root || group.numbers.place_of(*end.root);
 }
 
 /// A refusal of too many devices, pointing to the largest one, which an order lists.
@@ -210,7 +203,7 @@ Diagnostic at_largest(Diagnostic refusal, const PlacedMesh& mesh, std::string_vi
 std::optional<std::string> scattered(const WrittenLayout& written, const PlacedMesh& mesh,
                                      const Layout& end, std::string_view name) {
   if (written.root || end.is_compact()) return std::nullopt;
-  if (mesh.order && mesh.order->chain() == nullptr) {
+  if (is_list(mesh)) {
     return fmt::format("the order of {} lists devices one by one", name);
   }
   if (end.is_listed()) {
