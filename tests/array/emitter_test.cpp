@@ -159,7 +159,7 @@ TEST(Emitter, random_programs_are_denoted_in_both_readings) {
 #ifdef RETILE_SLOW_TESTS
   const Size wanted = number_of("RETILE_ARRAY_COUNT", 100'000);
 #else
-  const Size wanted = number_of("RETILE_ARRAY_COUNT", support::samples(800));
+  const Size wanted = number_of("RETILE_ARRAY_COUNT", support::samples(1'600));
 #endif
   drawn::Random random(static_cast<std::uint64_t>(number_of("RETILE_ARRAY_SEED", 1)));
   Size judged = 0, undecided = 0, drawn_in_all = 0;

@@ -249,7 +249,7 @@ TEST(Constraint, is_the_box_around_what_is_touched) {
 #ifdef RETILE_SLOW_TESTS
 constexpr int statements_drawn = 20'000;
 #else
-constexpr int statements_drawn = support::samples(4'000);
+constexpr int statements_drawn = support::samples(7'000);
 #endif
 
 using Random = std::mt19937_64;

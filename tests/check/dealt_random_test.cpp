@@ -372,7 +372,7 @@ TEST(DealtRandom, a_false_verdict_is_noticed) {
   const auto noticed = [](const Judge& judge) {
     Draws draws(1);
     Campaign campaign(judge);
-    run(campaign, draws, 3'000);
+    run(campaign, draws, support::instrumented ? 1'000 : 3'000);
     return campaign.differences() > 0;
   };
   EXPECT_FALSE(noticed(checked));

@@ -39,7 +39,7 @@ TEST(OverDimsRandom, right_steps_do_what_single_steps_do) {
   std::map<std::size_t, std::size_t> longest;  // by the number of single steps
   std::size_t alone = 0;                       // where no single steps do it
   std::size_t quick = 0;                       // where check has single steps instead
-  for (int trial = 0; trial < support::samples(12'000); ++trial) {
+  for (int trial = 0; trial < support::samples(18'000); ++trial) {
     const auto both = draws.right();
     if (!both) continue;
     const std::string text = to_text(both->at_once);

@@ -559,7 +559,7 @@ Counts compared(std::uint64_t seed, int count) {
 }
 
 TEST(Coarse, verdicts_are_those_on_all_elements) {
-  const int count = support::samples(1'000);
+  const int count = support::samples(480);
   const Counts counts = compared(1, count);
   EXPECT_GT(counts.cases, 2 * count);
   EXPECT_GT(counts.right, count / 2);
@@ -620,7 +620,9 @@ Case masked_case(Size n, const std::string& text) {
 
 TEST(Coarse, masks_are_those_of_all_elements) {
   Counts counts;
+  int number = 0;
   for (const Size n : {5, 9, 10, 16, 32}) {
+    if (support::instrumented && ++number > 3) break;
     for (const Size bound : {n, n - 1, n + 1, Size{0}, -n}) {
       for (const char* direction : {"LT", "LE", "EQ", "NE", "GT", "GE"}) {
         for (const std::string_view type : {"s32", "u32"}) {
@@ -635,8 +637,8 @@ TEST(Coarse, masks_are_those_of_all_elements) {
       compare(masked_case(n, masked(n, n / 2 - 1, direction, "s32", negative)), counts);
     }
   }
-  EXPECT_GT(counts.right, 10);
-  EXPECT_GT(counts.cases - counts.right, 150);
+  EXPECT_GT(counts.right, support::instrumented ? 6 : 10);
+  EXPECT_GT(counts.cases - counts.right, support::instrumented ? 90 : 150);
 }
 
 TEST(Coarse, reshapes_that_cross_are_those_of_all_elements) {
@@ -670,7 +672,9 @@ TEST(Coarse, numbers_that_wrap_are_no_places) {
 TEST(Coarse, uneven_tiles_of_2_to_the_40_are_judged) {
   const Size n = (Size{1} << 40) + 1;
   const auto verdict = [](const Case& one) { return judge(one.function, one.from, one.to); };
-  EXPECT_EQ(verdict(masked_case(n, masked(n, n, "LT", "s64"))).right, true);
+  if (!support::instrumented) {
+    EXPECT_EQ(verdict(masked_case(n, masked(n, n, "LT", "s64"))).right, true);
+  }
   const Verdict out = verdict(masked_case(n, masked(n, n - 1, "LT", "s64")));
   ASSERT_EQ(out.right, false) << out.limit;
   EXPECT_EQ(out.mismatch->device, 2);

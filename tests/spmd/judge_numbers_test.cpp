@@ -282,7 +282,7 @@ TEST(JudgeNumbers, nothing_is_right_that_the_oracle_calls_wrong) {
 /// A prime that is known is fooled, also where there are two of it.
 TEST(JudgeNumbers, control_a_known_prime_is_fooled) {
   Random random(11);
-  constexpr int tried = support::samples(2'000);
+  constexpr int tried = support::samples(4'000);
   int fooled = 0;
   for (int round = 0; round < tried; ++round) {
     const std::string text = drawn_module(random);

@@ -152,7 +152,7 @@ TEST(Judge, degrees_bound_the_error) {
 #ifdef RETILE_SLOW_TESTS
 constexpr int rounds = 100'000;
 #else
-constexpr int rounds = support::samples(3'000);
+constexpr int rounds = support::samples(6'000);
 #endif
 
 /// r[..] += a[..] b[..] by a schedule, as `retile partition` prints it.

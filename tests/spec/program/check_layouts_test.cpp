@@ -13,6 +13,7 @@
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 #include "spec/search/search.h"
+#include "support/samples.h"
 
 namespace spec::check_layouts_test {
 namespace {
@@ -595,7 +596,8 @@ Compared compared(Size count, Spoil spoil) {
 }
 
 TEST(Version1, means_the_same_in_the_replay_of_version_2) {
-  const Compared all = compared(400, [](const std::string& text) { return text; });
+  const Compared all =
+      compared(support::instrumented ? 150 : 400, [](const std::string& text) { return text; });
   EXPECT_EQ(all.differ, 0);
   for (const auto& [reason, count] : all.outcomes) std::cout << reason << " " << count << "; ";
   std::cout << "\n";

@@ -601,7 +601,7 @@ TEST(Replay, agrees_with_a_replay_element_by_element) {
     return low + static_cast<Size>(random() % static_cast<unsigned>(high - low + 1));
   };
   std::map<std::string, int> seen;
-  for (int round = 0; round < support::samples(8000); ++round) {
+  for (int round = 0; round < support::samples(14'000); ++round) {
     const Size D = std::vector<Size>{1, 2, 3, 4, 6}[static_cast<Index>(pick(0, 4))];
     Program program;
     program.devices = D;
