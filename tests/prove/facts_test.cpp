@@ -181,7 +181,7 @@ TEST(Facts, corrupted_ones_are_refused) {
   support::Random random(2);
   std::vector<std::size_t> refused(corruptions().size());
   for (const char* mesh : meshes) {
-    for (int k = 0; k < 25; ++k) {
+    for (int k = 0; k < 10; ++k) {
       const Lines lines = certificate(random_program(random, mesh));
       for (std::size_t c = 0; c < refused.size(); ++c) {
         Lines changed = lines;

@@ -200,7 +200,7 @@ Size cost_of(const TileMap& f, const std::vector<PhysicalStep>& p) {
 /// several. The mutants of (8): no permutation; the part after it realised forwards, too. That
 /// of 6.6 cancels a dynslice with an allgather behind it.
 TEST(Theorem_6_7, random_sequences_become_normal_forms_with_one_permutation) {
-  const std::size_t walks = 10000;  // of prime factors, and as many of any
+  const std::size_t walks = 4000;  // of prime factors, and as many of any
   std::mt19937 random(67);
   const auto spaces = prime_spaces(3);
   std::size_t placements = 0, permutes = 0, cheaper = 0, without = 0, forwards = 0, cancelling = 0;
@@ -274,11 +274,11 @@ TEST(Theorem_6_7, random_sequences_become_normal_forms_with_one_permutation) {
             << placements << " placements, " << cheaper
             << " cheaper than at the end; mutants fail on " << without << ", " << forwards
             << " and " << cancelling << "\n";
-  EXPECT_GT(permutes, 1000U);
-  EXPECT_GT(cheaper, 1000U);
-  EXPECT_GT(without, 1000U);
-  EXPECT_GT(forwards, 1000U);
-  EXPECT_GT(cancelling, 1000U);
+  EXPECT_GT(permutes, walks / 10);
+  EXPECT_GT(cheaper, walks / 10);
+  EXPECT_GT(without, walks / 10);
+  EXPECT_GT(forwards, walks / 10);
+  EXPECT_GT(cancelling, walks / 10);
 }
 
 /// Examples 6.8 and 7.1 (E19, E20).

@@ -22,7 +22,7 @@ namespace {
 #ifdef RETILE_SLOW_TESTS
 constexpr int programs_drawn = 3'000'000;
 #else
-constexpr int programs_drawn = 60'000;
+constexpr int programs_drawn = 36'000;
 #endif
 
 using Number = std::uint64_t;
