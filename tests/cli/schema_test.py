@@ -155,6 +155,7 @@ return b
 WHOLE = ROOT / "examples/whole"
 
 
+MANY = '{"mesh": "x:2"} {"name": "a", "from": "[2{x}4]", "to": "[4]"} {"name": "b", "from": "[2{x}4]", "to": "[4]"}'
 SUM = ("devices 2", "from sum{1:2}[4]", "to [4]")
 # Calls whose objects together have every field: words, and what they read.
 CALLS = [
@@ -169,6 +170,11 @@ CALLS = [
     (["plan", "--json", "--mesh", "a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]"], ""),
     (["plan", "--json", "--mesh", "p:4", "[3{p}12]", "[3{p}12<1,1>]", "--collectives"], ""),
     (["plan", "--json", "--mesh", "p:4", "[3{p}12]", "[1@{p}12]"], ""),
+    (["plan", "--json", "--many", "-"], MANY),
+    (["plan", "--json", "--many", "-", "--memory-limit", "1"], MANY),
+    (["plan", "--json", "--many", "-", "--mesh", "x:2"], '{"name": "a", "from": "[8]", "to": "sum{x}[8]"}'),
+    (["lower", "--json", "--many", "-", "--rank", "0"], MANY),
+    (["explain", "--json", "--many", "-"], MANY),
     (["lower", "--json", "--mesh", "p:4", "[3{p}12]", "[1@{p}12]"], ""),
     (["lower", "--json", "--mesh", "x:2,y:2", "sum{x}[8]", "[8]"], ""),
     (["lower", "--json", "--mesh", "x:2,y:2", "max{x}[8]", "[8]"], ""),

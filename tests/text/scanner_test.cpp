@@ -229,5 +229,30 @@ TEST(Place, a_refusal_made_elsewhere_gets_its_place) {
             "unknown_axis\nerror: here: no b [WF-DIM]\n  abc\n   ^\nnote: try a\n");
 }
 
+std::string json_text(std::string_view text) {
+  const Input input{.text = text, .source = "here"};
+  Scanner scanner(input);
+  return scanner.json_text("a name").value;
+}
+
+TEST(Scanner, reads_texts_of_json) {
+  EXPECT_EQ(json_text(R"( "a 'b' é" )"), "a 'b' é");
+  EXPECT_EQ(json_text(R"("\"\\\/\b\f\n\r\t")"), "\"\\/\b\f\n\r\t");
+  EXPECT_EQ(json_text(R"("\u0041\u00e9\u20AC\ud83d\ude00.")"), "Aé€😀.");
+  const Input input{.text = R"("a\u0041", 1)", .source = "here"};
+  Scanner scanner(input);
+  EXPECT_EQ(in(scanner.json_text("a name").place), R"("a\u0041")");
+  EXPECT_TRUE(scanner.accept(","));
+}
+
+TEST(Scanner, refuses_what_is_no_text_of_json) {
+  const auto read = [](Scanner& scanner) { static_cast<void>(scanner.json_text("a name")); };
+  for (const char* const text :
+       {"'a'", "a", "\"a", "\"a\nb\"", "\"a\tb\"", R"("\x")", R"("\u12")", R"("\u12g4")", R"("\)",
+        R"("\ud83d")", R"("\ud83d\u0041")", R"("\ude00")", R"("\u+123")", R"("\u 123")", R"("\)"}) {
+    EXPECT_EQ(refusal(text, read).substr(0, 6), "syntax") << text;
+  }
+}
+
 }  // namespace
 }  // namespace scanner_test

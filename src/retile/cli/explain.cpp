@@ -9,6 +9,7 @@
 
 #include "retile/cli/foreign.h"
 #include "retile/cli/json.h"
+#include "retile/cli/many.h"
 #include "retile/cli/report.h"
 #include "retile/cli/validate_folder.h"
 #include "retile/cli/verb.h"
@@ -42,11 +43,13 @@ Examples:
   retile explain --as sdy log.txt
   retile explain --shape 16,64 "NamedSharding(mesh=Mesh('x': 4), spec=P('x'))" "P(None, 'x')"
   retile explain trace.json
+  retile explain --many parameters.jsonl
   retile explain dump
   retile explain before.hlo after.hlo)HELP";
 
 struct ExplainArguments {
   ProblemArguments problem;
+  std::optional<std::string> many;
   std::optional<std::string> dtype;
   std::optional<std::string> form;
   bool json = false;
@@ -62,7 +65,8 @@ struct Peer {
 
 /// One reshard that is asked about.
 struct Question {
-  std::string name = {};  ///< of the operation or function; empty: of two arguments
+  std::string name = {};  ///< of the operation, function or array; empty: of two arguments
+  std::vector<std::string> arrays = {};  ///< with --many: that are resharded so
   Problem problem;
   std::optional<Peer> peer = {};  ///< nothing: gathering everything stands in its place
   bool replicates = false;        ///< the peer says that it gathers everything
@@ -327,7 +331,11 @@ std::string answer_text(const Explanation& answer) {
   const Plan& plan = answer.plan;
   const Size bytes = answer.question.element_bytes;
   std::string out;
-  if (!answer.question.name.empty()) out += clean(shortened(answer.question.name)) + "\n";
+  if (!answer.question.name.empty()) out += clean(shortened(answer.question.name));
+  if (answer.question.arrays.size() > 1) {
+    out += fmt::format(" and {} more", answer.question.arrays.size() - 1);
+  }
+  if (!out.empty()) out += "\n";
   out += peer_text(answer.peer, bytes);
   out += fmt::format("enough: holds {}, cost {} ({})\n", amount_text(plan.height, bytes), plan.cost,
                      proof_text(plan, answer.question));
@@ -339,6 +347,7 @@ std::string answer_json(const Explanation& answer) {
   Json json;
   json["schema"] = "retile.explain/1";
   json["operation"] = answer.question.name;
+  if (!answer.question.arrays.empty()) json["arrays"] = answer.question.arrays;
   json["devices"] = answer.question.problem.from.devices();
   json["shape"] = answer.question.problem.from.global();
   json["element_bytes"] = answer.question.element_bytes;
@@ -441,6 +450,46 @@ bool are_programs(const ExplainArguments& arguments) {
   return is_file(*ends.from) && is_file(*ends.to);
 }
 
+/// The answers, each by itself.
+Outcome answered(std::vector<Question> questions, const ExplainArguments& arguments,
+                 std::optional<emit::Form> asked) {
+  Outcome outcome;
+  for (Question& question : questions) {
+    settle_element(question, arguments.dtype);
+    const auto found = answer(std::move(question), asked, arguments.form);
+    if (!found) return failed(found.error());
+    for (const std::string& note : found->question.notes) outcome.words += "note: " + note + "\n";
+    outcome.out += arguments.json ? answer_json(*found) : answer_text(*found);
+  }
+  return outcome;
+}
+
+/// Every kind of arrays, and in text what all take together.
+Outcome answered_many(const ExplainArguments& arguments, std::optional<emit::Form> asked) {
+  const auto read = read_arrays(*arguments.many, arguments.problem, arguments.dtype);
+  if (!read) return failed(read.error());
+  std::vector<Question> questions;
+  for (std::size_t k = 0; k < read->arrays.kinds.size(); ++k) {
+    const many::Kind& kind = read->arrays.kinds[k];
+    Question question{.problem = kind.problem};
+    for (const std::size_t a : kind.arrays) question.arrays.push_back(read->arrays.names[a]);
+    question.name = question.arrays.front();
+    question.form = form_of(read->texts[k]);
+    say_element(question, read->elements[k]);
+    questions.push_back(std::move(question));
+  }
+  ExplainArguments each = arguments;
+  each.dtype.reset();  // which the arrays have said, or it was said for them
+  Outcome outcome = answered(std::move(questions), each, asked);
+  if (outcome.exit != Exit::yes || arguments.json) return outcome;
+  auto schedule = scheduled(*read, {.steps = Scope::several_dims}, false);
+  if (!schedule) return schedule.error();
+  const auto is_counted = counted_traffic(*read, *schedule);
+  if (!is_counted) return is_counted.error();
+  outcome.out += totals_text(read->arrays, *schedule, *is_counted);
+  return outcome;
+}
+
 Outcome work_on(const ExplainArguments& arguments) {
   std::optional<emit::Form> asked;
   if (arguments.form) {
@@ -449,6 +498,7 @@ Outcome work_on(const ExplainArguments& arguments) {
     if (!form) return failed(form.error());
     asked = static_cast<emit::Form>(*form);
   }
+  if (arguments.many) return answered_many(arguments, asked);
   if (are_programs(arguments)) {
     return explain_programs(*arguments.problem.from, arguments.problem.to, arguments.json, asked);
   }
@@ -458,15 +508,7 @@ Outcome work_on(const ExplainArguments& arguments) {
   }
   auto questions = read_questions(arguments);
   if (!questions) return failed(std::move(questions.error()));
-  Outcome outcome;
-  for (Question& question : *questions) {
-    settle_element(question, arguments.dtype);
-    const auto found = answer(std::move(question), asked, arguments.form);
-    if (!found) return failed(found.error());
-    for (const std::string& note : found->question.notes) outcome.words += "note: " + note + "\n";
-    outcome.out += arguments.json ? answer_json(*found) : answer_text(*found);
-  }
-  return outcome;
+  return answered(*std::move(questions), arguments, asked);
 }
 
 class ExplainVerb final : public Verb {
@@ -481,6 +523,7 @@ class ExplainVerb final : public Verb {
     options.text("FROM", given_.problem.from,
                  "a warning, a file, - for stdin, the start, or a folder", "TEXT");
     options.text("TO", given_.problem.to, "the end, where FROM is the start", "TYPE");
+    options.text("--many", given_.many, std::string(many_help), "FILE");
     options.text("--dtype", given_.dtype, "type of elements, such as bf16, where nobody says it",
                  "TYPE");
     options.text("--as", given_.form,
@@ -494,6 +537,7 @@ class ExplainVerb final : public Verb {
     return usual_seconds;
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
+    if (given_.many) return beside_many(given_.problem);
     if (!given_.problem.from) return Complaint{"a warning, a file, or the two ends are missing"};
     if (are_programs(given_)) {
       const ProblemArguments& ends = given_.problem;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "retile/cli/many.h"
 #include "retile/cli/verb.h"
 #include "retile/emit/emit.h"
 #include "retile/exec/exchange/direct.h"
@@ -29,6 +31,7 @@ Examples:
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --json
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --as sdy
+  retile lower --many parameters.jsonl --rank 0 --json
   retile lower listing_3.spmd)";
 
 class LowerVerb final : public Verb {
@@ -45,16 +48,23 @@ class LowerVerb final : public Verb {
     options.text("--as", form_,
                  "in another system's text: sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c",
                  "FORM");
-    options.text("--dtype", dtype_, "with --as: type of elements, such as bf16 (default f32)",
-                 "TYPE");
-    options.flag("--json", json_, "print one JSON object, retile.program/1");
+    options.text("--dtype", dtype_,
+                 "with --as or --many: type of elements, such as bf16 (default f32)", "TYPE");
+    options.text("--many", many_, std::string(many_help), "FILE");
+    options.text("--rank", rank_, "with --many: the device whose own part is printed", "RANK");
+    options.text("--memory-limit", memory_limit_,
+                 "with --many: most bytes per device, of all arrays; they go in rounds", "BYTES");
+    options.flag("--json", json_, "print one JSON object, retile.program/1 or retile.rank/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (direct_ && collectives_)
       return Complaint{"--direct is an exchange, --collectives has none"};
     if (form_ && json_) return Complaint{"--json is a form of its own, and --as another one"};
-    if (dtype_ && !form_) return Complaint{"--dtype is for --as: a Program moves any elements"};
+    if (dtype_ && !form_ && !many_)
+      return Complaint{"--dtype is for --as: a Program moves any elements"};
     if (direct_ && one_dim_) return Complaint{"--direct is an exchange, --one-dim is for plans"};
+    if (many_) return settle_many();
+    if (rank_ || memory_limit_) return Complaint{"--rank and --memory-limit are for --many"};
     if (!is_module()) return problem_.missing();
     if (form_ || json_ || direct_ || collectives_ || one_dim_) {
       return Complaint{"a module is printed as a module, with plans of its own"};
@@ -62,6 +72,7 @@ class LowerVerb final : public Verb {
     return std::nullopt;
   }
   [[nodiscard]] Outcome work() const override {
+    if (many_) return many();
     if (is_module()) return module();
     const Result<Problem> problem = problem_.read();
     if (!problem) return failed(problem.error());
@@ -89,6 +100,28 @@ class LowerVerb final : public Verb {
   [[nodiscard]] bool is_module() const {
     return problem_.from && !problem_.to && !problem_.mesh &&
            problem_.from->find_first_of("[{(<") == std::string::npos;
+  }
+  [[nodiscard]] std::optional<Complaint> settle_many() const {
+    if (form_ || direct_)
+      return Complaint{"--as and --direct are of one array, and --many names several"};
+    if (!rank_) {
+      return Complaint{"--rank is missing",
+                       {"of many arrays the part of one device is printed: --rank 0"}};
+    }
+    return beside_many(problem_);
+  }
+  [[nodiscard]] Outcome many() const {
+    const auto rank = parse_count(*rank_, "--rank", 0, std::numeric_limits<Size>::max());
+    if (!rank) return failed(rank.error());
+    PlanOptions options{.collectives = collectives_};
+    options.steps = one_dim_ ? Scope::one_dim : Scope::several_dims;
+    if (memory_limit_) {
+      const auto limit = parse_bytes(*memory_limit_, "--memory-limit");
+      if (!limit) return failed(limit.error());
+      options.memory_limit_bytes = *limit;
+    }
+    const auto read = read_arrays(*many_, problem_, dtype_);
+    return read ? rank_outcome(*read, options, *rank, json_) : failed(read.error());
   }
   [[nodiscard]] Outcome module() const {
     const Result<std::string> text = read_text(*problem_.from, "FILE");
@@ -138,6 +171,9 @@ class LowerVerb final : public Verb {
   }
 
   ProblemArguments problem_;
+  std::optional<std::string> many_;
+  std::optional<std::string> rank_;
+  std::optional<std::string> memory_limit_;
   std::optional<std::string> form_;
   std::optional<std::string> dtype_;
   bool direct_ = false;

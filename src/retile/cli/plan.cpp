@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "retile/cli/json.h"
+#include "retile/cli/many.h"
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
 #include "retile/draw/svg.h"
@@ -25,10 +26,12 @@ Examples:
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --explain
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB --json
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify
-  retile plan --mesh x:2,y:3 '[2{x}4, 6]' '[4, 2{y}6]' --svg tiles.svg)";
+  retile plan --mesh x:2,y:3 '[2{x}4, 6]' '[4, 2{y}6]' --svg tiles.svg
+  retile plan --mesh x:4 --many parameters.jsonl --dtype bf16 --memory-limit 80GB)";
 
 struct PlanArguments {
   ProblemArguments problem;
+  std::optional<std::string> many;
   bool json = false;
   bool explain = false;
   bool collectives = false;
@@ -145,6 +148,10 @@ namespace {
 Outcome work_on(const PlanArguments& arguments) {
   Result<PlanOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
+  if (arguments.many) {
+    const auto read = read_arrays(*arguments.many, arguments.problem, arguments.dtype);
+    return read ? plan_of_many(*read, *options, arguments.json) : failed(read.error());
+  }
   const Result<Problem> problem = arguments.problem.read(true);
   if (!problem) return failed(problem.error());
   // Certificates of sums are of steps along one dimension.
@@ -174,7 +181,8 @@ class PlanVerb final : public Verb {
   [[nodiscard]] std::string footer() const override { return plan_footer; }
   void add_options(OptionList& options) override {
     given_.problem.add_options(options);
-    options.flag("--json", given_.json, "print one JSON object, retile.plan/1");
+    options.text("--many", given_.many, std::string(many_help), "FILE");
+    options.flag("--json", given_.json, "print one JSON object, retile.plan/1 or retile.many/1");
     options.flag("--explain", given_.explain, "say why the plan is as it is");
     options.flag("--collectives", given_.collectives, std::string(collectives_help));
     options.flag("--one-dim", given_.one_dim, std::string(one_dim_help));
@@ -182,8 +190,8 @@ class PlanVerb final : public Verb {
                  "paper: elements per device (default); bytes: bytes received from others",
                  "MODEL");
     options.text("--memory-limit", given_.memory_limit,
-                 "most bytes per device, tile before and after a step together; B, KiB, MiB, GiB, "
-                 "TiB, kB, MB, GB, TB",
+                 "most bytes per device, tile before and after a step together, with --many of all "
+                 "arrays; B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
                  "BYTES");
     options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
     options.text("--certificate", given_.certificate,
@@ -194,7 +202,14 @@ class PlanVerb final : public Verb {
                  "FILE");
   }
   [[nodiscard]] std::optional<Size> usual_timeout() const override { return std::nullopt; }
-  [[nodiscard]] std::optional<Complaint> settle() override { return given_.problem.missing(); }
+  [[nodiscard]] std::optional<Complaint> settle() override {
+    if (!given_.many) return given_.problem.missing();
+    if (given_.certificate || given_.svg || given_.explain) {
+      return Complaint{
+          "--certificate, --svg and --explain are of one array, and --many names several"};
+    }
+    return beside_many(given_.problem);
+  }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }
 
  private:

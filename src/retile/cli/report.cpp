@@ -342,7 +342,7 @@ void add_labels(Json& object, const ShownStep& shown) {
 
 }  // namespace
 
-std::string plan_json(const Plan& plan) {
+Json plan_object(const Plan& plan) {
   Json json;
   json["schema"] = "retile.plan/1";
   const Spelling spelling = spelling_of(asked(plan));
@@ -386,7 +386,18 @@ std::string plan_json(const Plan& plan) {
   if (plan.searched) json["searched"] = true;
   json["permutes"] = plan.permutes();
   json["states"] = plan.states;
-  return line_of(json);
+  return json;
+}
+
+std::string plan_json(const Plan& plan) { return line_of(plan_object(plan)); }
+
+std::string plan_line(const Plan& plan) {
+  if (plan.exchange) return "exchange; " + sums_text(plan);
+  std::string steps;
+  for (const ShownStep& shown : shown_steps(plan)) {
+    steps += (steps.empty() ? "" : ", then ") + shown.label;
+  }
+  return fmt::format("{}; {}", steps.empty() ? "nothing to do" : steps, sums_text(plan));
 }
 
 namespace {

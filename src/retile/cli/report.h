@@ -6,16 +6,22 @@
 
 #include "retile/core/size.h"
 #include "retile/plan/plan.h"
+#include "retile/report/json.h"
 
 namespace retile::cli {
 
-/// One object of schema retile.plan/1 on one line.
+/// One object of schema retile.plan/1.
+[[nodiscard]] report::Json plan_object(const Plan& plan);
+/// The same on one line.
 [[nodiscard]] std::string plan_json(const Plan& plan);
 
 /// A plan of one step is one line: `alltoall devs: dim 1 -> dim 0; cost 2048, height 2048 (bound
 /// 2048)`. A longer one has a line per step with the tile after it, then the sums. Ends with a
 /// newline.
 [[nodiscard]] std::string plan_text(const Plan& plan);
+
+/// The steps and the sums in one line without an end, however many steps there are.
+[[nodiscard]] std::string plan_line(const Plan& plan);
 
 /// Why the plan is as it is: the weak path, the permutation, the valley, and
 /// gather-everything-then-slice beside it.

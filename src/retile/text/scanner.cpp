@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "retile/core/names.h"
@@ -34,6 +35,21 @@ std::string found_text(std::string_view token) {
   const unsigned char first = byte(token[0]);
   const bool shown = first >= 0x20 && first != 0x7F && (first < 0x80 || token.size() > 1);
   return shown ? fmt::format("'{}'", shortened(token)) : fmt::format("the byte 0x{:02X}", first);
+}
+
+/// Appends a character in UTF-8. Precondition: it is one of Unicode, and no half of one.
+void append_utf8(std::string& out, std::uint32_t code) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+    return;
+  }
+  std::uint32_t shift = code < 0x800 ? 6 : code < 0x10000 ? 12 : 18;
+  const std::uint32_t first = shift == 6 ? 0xC0U : shift == 12 ? 0xE0U : 0xF0U;
+  out += static_cast<char>(first | code >> shift);
+  while (shift > 0) {
+    shift -= 6;
+    out += static_cast<char>(0x80U | (code >> shift & 0x3FU));
+  }
 }
 
 }  // namespace
@@ -134,6 +150,73 @@ Token<std::string> Scanner::quoted_name() {
   }
   position_ = close + 1;
   return {.value = std::string(text.substr(begin + 1, close - begin - 1)), .place = since(begin)};
+}
+
+Token<std::string> Scanner::json_text(std::string_view what) {
+  if (!sees('"')) fail_expected(what);
+  const std::size_t begin = position_++;
+  std::string out;
+  while (position_ < end_ && here() != '"') {
+    if (byte(here()) < 0x20) break;
+    const char c = here();
+    ++position_;
+    if (c == '\\') {
+      read_escape(out);
+    } else {
+      out += c;
+    }
+  }
+  if (position_ >= end_ || here() != '"') {
+    fail(since(begin),
+         {.code = Code::syntax, .message = "a text has no closing quote on its line"});
+  }
+  ++position_;
+  return {.value = std::move(out), .place = since(begin)};
+}
+
+void Scanner::read_escape(std::string& out) {
+  constexpr std::string_view letters = "\"\\/bfnrt";
+  constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
+  const std::size_t begin = position_ - 1;
+  const std::size_t letter = position_ < end_ ? letters.find(here()) : std::string_view::npos;
+  if (letter != std::string_view::npos) {
+    ++position_;
+    out += meanings[letter];
+    return;
+  }
+  std::uint32_t code = code_unit();
+  if (code >= 0xD800 && code < 0xDC00) {  // the first half of a character
+    const bool goes_on = position_ < end_ && here() == '\\';
+    if (goes_on) ++position_;
+    const std::uint32_t low = goes_on ? code_unit() : 0;
+    const bool is_pair = low >= 0xDC00 && low < 0xE000;
+    code = is_pair ? 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00) : 0xDC00;
+  }
+  if (code >= 0xDC00 && code < 0xE000) {
+    fail(since(begin), {.code = Code::syntax, .message = "half of a character is none"});
+  }
+  append_utf8(out, code);
+}
+
+std::uint32_t Scanner::code_unit() {
+  constexpr std::size_t digits = 4;
+  const std::size_t begin = position_ - 1;
+  const std::string_view text = input_->text.substr(0, end_);
+  const std::string_view hex = text.substr(std::min(position_ + 1, end_)).substr(0, digits);
+  std::uint32_t value = 0;
+  const auto [last, error] = std::from_chars(hex.data(), hex.data() + hex.size(), value, 16);
+  const bool is_hex =
+      error == std::errc() && last == hex.data() + hex.size() && hex.size() == digits;
+  if (position_ >= end_ || here() != 'u' || !is_hex) {
+    position_ = std::min(position_ + 1, end_);
+    fail(since(begin),
+         {.code = Code::syntax,
+          .message = "JSON has no such escape",
+          .notes = {"its escapes are a backslash and one of \" \\ / b f n r t, or u and four "
+                    "hexadecimal digits"}});
+  }
+  position_ += 1 + digits;
+  return value;
 }
 
 Token<Size> Scanner::number() {

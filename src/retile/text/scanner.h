@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ class Scanner {
   /// A text between two single or two double quotes.
   [[nodiscard]] bool sees_quoted() { return sees('"') || sees('\''); }
   [[nodiscard]] Token<std::string> quoted(std::string_view what, const Notes& notes = {});
+  /// A text of JSON: between two double quotes, with escapes.
+  [[nodiscard]] Token<std::string> json_text(std::string_view what);
   /// A number from 0. \error bad_number (negative, 2^63 or more)
   [[nodiscard]] Token<Size> number();
   /// A number from 1, which `what` names. \error bad_number
@@ -75,6 +78,10 @@ class Scanner {
   [[nodiscard]] Token<Size> digits(std::string_view what, std::string_view note_on_signs,
                                    const Notes& notes);
   [[nodiscard]] Token<std::string> quoted_name();  ///< between whichever quotes come next
+  /// What an escape means; the backslash is read.
+  void read_escape(std::string& out);
+  /// Four hexadecimal digits.
+  [[nodiscard]] std::uint32_t code_unit();
 
   const Input* input_;
   std::size_t position_;

@@ -12,6 +12,7 @@
 #include "retile/foreign/dtensor/lower.h"
 #include "retile/foreign/reader.h"
 #include "retile/notation/sharding.h"
+#include "retile/text/json.h"
 #include "retile/text/scanner.h"
 
 namespace retile::foreign {
@@ -24,8 +25,6 @@ using text::Place;
 using text::Scanner;
 using text::Token;
 
-/// Entries of all lists of a file.
-constexpr std::size_t most_entries = std::size_t{1} << 24;
 constexpr std::string_view schema_name = "retile.dtensor-trace/1";
 
 [[noreturn]] void refuse_at(const Place& place, Code code, std::string message) {
@@ -33,51 +32,14 @@ constexpr std::string_view schema_name = "retile.dtensor-trace/1";
 }
 
 /// The parts of JSON that a trace is made of.
-class Json {
+class Json : public text::JsonReader {
  public:
-  explicit Json(const text::Input& input) : scanner(input) {
-    scanner.read_over_lines();
+  explicit Json(const text::Input& input) : JsonReader(input) {
     for (std::size_t at = 0; at < input.text.size(); ++at) {
       if (input.text[at] == '\n') lines_.push_back(at + 1);
     }
   }
 
-  Scanner scanner;
-
-  using Member = std::function<void(const Token<std::string>&)>;
-  /// Reads an object; `member` reads the value of every key, and none is there twice.
-  void object(const Member& member) {
-    scanner.expect("{");
-    std::vector<std::string> seen;
-    seen.reserve(8);
-    if (scanner.accept("}")) return;
-    do {
-      const Token<std::string> key = scanner.quoted("a key");
-      if (std::find(seen.begin(), seen.end(), key.value) != seen.end()) {
-        refuse_at(key.place, Code::bad_program, "a second " + shown_name(key.value));
-      }
-      seen.push_back(key.value);
-      scanner.expect(":");
-      member(key);
-    } while (scanner.accept(","));
-    if (!scanner.accept("}")) scanner.fail_expected("',' or '}' after a member");
-  }
-  void list(const std::function<void()>& item) {
-    scanner.expect("[");
-    if (scanner.accept("]")) return;
-    do {
-      if (++entries_ > most_entries) {
-        refuse_at(scanner.rest(), Code::limit_reached, "more than 2^24 entries of lists");
-      }
-      item();
-    } while (scanner.accept(","));
-    if (!scanner.accept("]")) scanner.fail_expected("',' or ']' after an entry");
-  }
-  std::vector<Size> sizes() {
-    std::vector<Size> out;
-    list([&] { out.push_back(scanner.number().value); });
-    return out;
-  }
   std::vector<Size> signed_sizes() {
     std::vector<Size> out;
     list([&] {
@@ -106,7 +68,6 @@ class Json {
 
  private:
   std::vector<std::size_t> lines_ = {0};
-  std::size_t entries_ = 0;
 };
 
 [[noreturn]] void fail_key(const Token<std::string>& key, std::string_view of) {

@@ -1,0 +1,65 @@
+// `--many`: arrays that a file names, each with its two ends.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "retile/cli/common.h"
+#include "retile/cli/verb.h"
+#include "retile/core/result.h"
+#include "retile/many/arrays.h"
+#include "retile/many/schedule.h"
+#include "retile/plan/plan.h"
+
+namespace retile::cli {
+
+/// What --many takes, in the help of several verbs.
+inline constexpr std::string_view many_help =
+    "in the place of FROM and TO: arrays, JSON objects with name, shape, dtype, mesh, mesh_to, "
+    "from and to; - "
+    "for stdin";
+
+/// The arrays of a file, and how the first one of every kind is written there.
+struct ReadArrays {
+  many::Arrays arrays;
+  std::vector<ProblemArguments> texts;  ///< of every kind
+  std::vector<std::string>
+      elements;  ///< of every kind, its type as it was given; empty: nobody says it
+};
+
+/// Reads JSON objects, one behind the other. One with a name is an array; one without says what the arrays
+/// below it leave out, as the options beside --many do for all.
+/// \param problem  of the command line
+/// \error file_error; syntax, bad_program (a key that is not one, or twice), bad_file (no array, a name twice);
+///     as ProblemArguments::read, with the line of the array
+[[nodiscard]] Result<ReadArrays> read_arrays(const std::string& path,
+                                             const ProblemArguments& problem,
+                                             const std::optional<std::string>& dtype);
+
+/// Why FROM, TO or a shape do not go with --many.
+[[nodiscard]] std::optional<Complaint> beside_many(const ProblemArguments& problem);
+
+/// The schedule, or the answer that there is none.
+[[nodiscard]] tl::expected<many::Schedule, Outcome> scheduled(const ReadArrays& read,
+                                                              const PlanOptions& options,
+                                                              bool json);
+
+/// Whether what devices get and give is counted (many::count_traffic), or the answer that it cannot be.
+[[nodiscard]] tl::expected<bool, Outcome> counted_traffic(const ReadArrays& read,
+                                                          many::Schedule& schedule);
+
+/// `layers.0.wq`, `layers.0.wq and 79 more`
+[[nodiscard]] std::string arrays_text(const many::Arrays& arrays, const many::Kind& kind);
+/// What devices hold and move in all, some lines.
+[[nodiscard]] std::string totals_text(const many::Arrays& arrays, const many::Schedule& schedule,
+                                      bool is_counted);
+
+/// Every kind in a line, and what the devices hold and move in all; or retile.many/1.
+[[nodiscard]] Outcome plan_of_many(const ReadArrays& read, const PlanOptions& options, bool json);
+
+/// What the device of that number sends and gets, kind by kind, and in which rounds; or retile.rank/1.
+[[nodiscard]] Outcome rank_outcome(const ReadArrays& read, const PlanOptions& options, Size rank,
+                                   bool json);
+
+}  // namespace retile::cli

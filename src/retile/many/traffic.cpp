@@ -1,0 +1,160 @@
+#include "retile/many/traffic.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "retile/core/collective_cost.h"
+#include "retile/exec/exchange/direct.h"
+#include "retile/exec/exchange/routes.h"
+#include "retile/lower/lower.h"
+#include "retile/program/moves.h"
+
+namespace retile::many {
+namespace {
+
+/// Notes boxes that go from one device to another.
+class Counter {
+ public:
+  explicit Counter(Size devices)
+      : counts_{std::vector<Size>(static_cast<std::size_t>(devices)),
+                std::vector<Size>(static_cast<std::size_t>(devices))} {}
+
+  void note(const Transfer& box) {
+    if (box.source == box.target) return;
+    Size elements = 1;
+    for (const Size extent : box.shape) elements *= extent;
+    counts_.received[static_cast<std::size_t>(box.target)] += elements;
+    counts_.sent[static_cast<std::size_t>(box.source)] += elements;
+  }
+  /// Sums are made piece by piece and then gathered, as libraries do it, and not of whole tiles.
+  void note(const Allreduce& step, const TileShapes& tiles) {
+    const Size members = step.groups.ragged() ? 1 : std::max(step.groups.columns(), Size{1});
+    for (std::size_t d = 0; d < tiles.size(); ++d) {
+      const Size tile = checked_product(tiles[d]).value_or(0);  // of an array that fits
+      const Size moved = collective_received(CollectiveKind::all_reduce, tile, members);
+      counts_.received[d] += moved;
+      counts_.sent[d] += moved;
+    }
+  }
+  [[nodiscard]] Traffic take() { return std::move(counts_); }
+
+ private:
+  Traffic counts_;
+};
+
+/// Of an exchange whose boxes follow from device numbers.
+std::optional<Traffic> traffic_of_routes(const Problem& problem) {
+  const Routes routes(problem.from, problem.to);
+  Size boxes = 0;
+  for (Size d = 0; d < problem.from.devices(); ++d) {
+    boxes += std::min(routes.boxes(d), most_boxes);
+    if (boxes > most_boxes) return std::nullopt;
+  }
+  Counter counter(problem.from.devices());
+  for (Size d = 0; d < problem.from.devices(); ++d) {
+    routes.received(d, [&counter](const Transfer& box) { counter.note(box); });
+  }
+  return counter.take();
+}
+
+/// At most so many boxes a step moves, in which groups work together.
+Size boxes_of(const Step& step, Size devices) {
+  if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
+    return static_cast<Size>(exchange->transfers.size());
+  }
+  Size members = 1;
+  std::visit(
+      [&members](const auto& op) {
+        if constexpr (requires { op.groups.columns(); }) {
+          if (!op.groups.ragged()) members = std::max(members, op.groups.columns());
+        }
+      },
+      step.op);
+  return std::min(checked_mul(devices, members).value_or(most_boxes + 1), most_boxes + 1);
+}
+
+std::optional<Traffic> traffic_of_steps(const Program& program) {
+  Counter counter(program.devices);
+  TileShapes tiles = shapes_of(program.from);
+  Size boxes = 0;
+  for (const Step& step : program.steps) {
+    boxes += boxes_of(step, program.devices);
+    if (boxes > most_boxes) return std::nullopt;
+    if (const auto* sum = std::get_if<Allreduce>(&step.op)) {
+      counter.note(*sum, tiles);
+      continue;  // which leaves the tiles as large as they are
+    }
+    auto after = each_move(step, tiles, [&counter](Transfer&& box) { counter.note(box); });
+    if (!after) return std::nullopt;  // a size overflows on the way
+    tiles = *std::move(after);
+  }
+  return counter.take();
+}
+
+/// Most elements beside the old tile in one step, as devices hold a tile before it and one after it; a
+/// slice of anything but the old tile stays where it is.
+Size held_on_the_way(const Plan& plan) {
+  Size most = 0;
+  Size before = 0;
+  const auto follow = [&](const Plan& part) {
+    for (const PlanStep& step : part.steps) {
+      const Size after =
+          checked_product(step.tile).value_or(0);  // it is a tile of an array that fits
+      const bool stays = step.op == Collective::dynslice && before > 0;
+      most = std::max(most, stays ? before : before + after);
+      before = after;
+    }
+  };
+  follow(plan);
+  for (const Plan& leg : plan.legs) follow(leg);
+  return most;
+}
+
+/// The elements of every device's tile.
+std::vector<Size> tile_sizes(const Layout& layout) {
+  const auto devices = static_cast<std::size_t>(layout.devices());
+  const auto extents = layout.extents();
+  if (!extents) return std::vector<Size>(devices, layout.tile_size());
+  const std::size_t rank = layout.rank();
+  std::vector<Size> out(devices, 1);
+  for (std::size_t at = 0; at < extents->size(); ++at) out[at / rank] *= (*extents)[at];
+  return out;
+}
+
+}  // namespace
+
+Result<Program> program_of(const Way& way, const Problem& problem) {
+  return way.direct ? direct(problem) : retile::program_of(way.plan);
+}
+
+Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem) {
+  if (way.is_exchange() && Routes::knows(problem.from, problem.to)) {
+    return traffic_of_routes(problem);
+  }
+  const auto program = program_of(way, problem);
+  if (!program) {
+    if (program.error().code == Code::limit_reached) return std::optional<Traffic>();
+    return refuse(program.error());
+  }
+  return traffic_of_steps(*program);
+}
+
+Result<Holding> holding_of(const Way& way, const Kind& kind) {
+  const Size bytes = kind.element_bytes;
+  Holding out{
+      .from = tile_sizes(kind.problem.from), .to = tile_sizes(kind.problem.to), .going = {}};
+  const Size on_the_way = way.is_exchange() ? 0 : held_on_the_way(way.plan);
+  const Size most =
+      std::max({kind.problem.from.tile_size(), kind.problem.to.tile_size(), on_the_way});
+  if (!checked_mul(most, bytes)) {
+    return refuse(Code::size_overflow, "the bytes of a tile do not fit in 63 bits");
+  }
+  for (auto* sizes : {&out.from, &out.to}) {
+    for (Size& size : *sizes) size *= bytes;
+  }
+  out.going = out.to;
+  for (Size& size : out.going) size = std::max(size, on_the_way * bytes);
+  return out;
+}
+
+}  // namespace retile::many
