@@ -268,6 +268,80 @@ class Ranks(Case):
         self.refused(retile("lower", "--many", "-", "--rank", "1", "--direct", stdin=text), 2, "are of one array")
 
 
+class Simulated(Case):
+    BACKEND = ["--backend", "sim"]
+
+    def run_many(self, text, *words):
+        done = retile("run", "--many", self.write("state.jsonl", text), "--json", *self.BACKEND, *words)
+        self.accepted(done)
+        return json.loads(done.stdout)
+
+    def test_every_element_of_every_array_is_compared(self):
+        for words, processes in ((("2x2", "2x2"), 8), (("2x1", "3x2"), 8), (("2x2", "2x2", "--same-devices"), 4)):
+            text = llama(*words, *SMALL)
+            report = self.run_many(text)
+            replicas, tp = map(int, words[1].split("x"))
+            held = 0
+            for array in arrays_of(text):
+                cut = 1 if array["to"] == "(Replicate(), Replicate())" else tp
+                held += replicas * tp * elements(array["shape"]) // cut
+            self.assertEqual((report["right"], report["elements_checked"], report["processes"], report["arrays"], report["kinds"]),
+                             (True, held, processes, 21, 7))
+            planned = plan_of(text)["total"]
+            self.assertEqual(report["bytes_per_process"], planned["received_bytes"]["most"])
+            self.assertGreaterEqual(report["tiles_bytes"], planned["peak_bytes"]["most"])
+            self.assertLessEqual(report["peak_bytes_per_process"], report["peak_limit_bytes"])
+
+    def test_devices_of_any_numbers(self):
+        text = """{"dtype": "i8", "mesh": "DeviceMesh('cuda', [9, 2])"} {"name": "a", "from": "[4{a0}8]", "to": "[8]"}
+            {"mesh": "DeviceMesh('cuda', [4, 5])"} {"name": "b", "from": "[4{a0}8]", "to": "[8]"}"""
+        report = self.run_many(text)
+        self.assertEqual((report["processes"], report["elements_checked"]), (4, 4 * 8))
+
+    def test_the_memory_limit(self):
+        text = llama("2x2", "2x2", *SMALL)
+        least = self.run_many(text)["tiles_bytes"]
+        done = retile("run", "--many", "-", *self.BACKEND, "--memory-limit", str(least - 1), stdin=text)
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, f"not run: a process holds {least} bytes of old and new tiles, over the limit of {least - 1} bytes\n"))
+        done = retile("run", "--many", "-", *self.BACKEND, "--memory-limit", str(least - 1), "--json", stdin=text)
+        self.assertEqual(json.loads(done.stdout)["tiles_bytes"], least)
+        roomy = least + (1 << 20)
+        report = self.run_many(text, "--memory-limit", str(roomy))
+        self.assertLessEqual(report["peak_limit_bytes"], roomy)
+
+    def test_text_and_refusals(self):
+        text = llama("2x2", "2x2", *SMALL)
+        done = retile("run", "--many", "-", *self.BACKEND, "--repeat", "3", stdin=text)
+        self.accepted(done)
+        self.assertRegex(done.stdout, r"^right: 21 arrays, \d+ elements compared on 8 processes \(\w+(, exchange)?\)\n"
+                                      r"moved in [\d.]+ s \(median of 3\); a process received at most .*\n"
+                                      r"memory per process: peak .* \(limit .*\), old and new tiles .*\n$")
+        one = '{"name": "a", "from": "%s", "to": "%s"}'
+        for ends, words in ((("sum{x}[8]", "[8]"), "are not run at once where one of them is a sum\n.*\n*note: the array is a"),
+                            (("[1@{x}8]", "[8]"), "where a device has several boxes of one")):
+            done = retile("run", "--many", "-", *self.BACKEND, "--mesh", "x:2", stdin=one % ends)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, words)
+        self.refused(retile("run", "--many", "-", *self.BACKEND, "-n", "3", stdin=text), 2, "there are 8 devices")
+        self.refused(retile("run", "--many", "-", *self.BACKEND, "--mesh", "x:2", stdin=one % ("[4{z}8]", "[8]")), 2, "stdin:1: from: ")
+        for words in (["--output", "a.npy"], ["--program", "-"], ["--collectives"], ["--explain"]):
+            self.refused(retile("run", "--many", "-", *self.BACKEND, *words), 2, "every kind of them goes in one exchange")
+
+
+class Processes(Simulated):
+    BACKEND = ["--backend", "mpi"]
+
+    def test_under_mpirun(self):
+        text = '{"mesh": "a:2,b:2"} {"name": "a", "from": "[8{a}16, 16]", "to": "[16, 4{b,a}16]"}'
+        path = self.write("state.jsonl", text)
+        for words, code, said in ((["4"], 0, "^right: 1 array, 256 elements compared on 4 processes"), (["3"], 2, "there are 4 devices")):
+            done = subprocess.run(["mpirun", "--oversubscribe", "-n", *words, RETILE, "run", "--many", path], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, env=environment(), timeout=120, check=False)
+            self.assertEqual(done.returncode, code, done)
+            self.assertEqual(len(re.findall(said, done.stdout + done.stderr, re.M)), 1, done)
+
+
 class Sizes(Case):
     """A real model, in little time and memory. Seconds are those of a processor, as other tests run beside this one."""
 

@@ -239,9 +239,9 @@ class Launched(Runs):
 
 
 class Ended(Case):
-    def start(self, *arguments):
+    def start(self, *arguments, endless=ENDLESS):
         """A run that goes on until it is ended, with all its processes moving."""
-        job = subprocess.Popen([RETILE, "run", *ENDLESS, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        job = subprocess.Popen([RETILE, "run", *endless, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env=environment(), cwd=self.folder)
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.stderr.close)
@@ -286,6 +286,14 @@ class Ended(Case):
                     os.kill(members[victim], sent)
                     self.ended(job, family, f"signal {int(sent)}")
                     self.assertFalse(os.path.exists(self.path("out.npy")))
+
+    def test_killing_one_process_ends_a_run_of_many_arrays(self):
+        path = self.write("state.jsonl", "".join(
+            '{"name": "%s", "from": "[512{a}1024, 4096]", "to": "[1024, 1024{b,a}4096]"}\n' % name for name in "pq"))
+        for victim in (0, 3):
+            job, family, members = self.start(endless=["--many", path, "--mesh", "a:2,b:2", "--repeat", "1000000"])
+            os.kill(members[victim], signal.SIGKILL)
+            self.ended(job, family, "signal 9")
 
     def test_killing_mpirun_ends_the_job(self):
         job, family, members = self.start()

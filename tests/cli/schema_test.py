@@ -175,6 +175,8 @@ CALLS = [
     (["plan", "--json", "--many", "-", "--mesh", "x:2"], '{"name": "a", "from": "[8]", "to": "sum{x}[8]"}'),
     (["lower", "--json", "--many", "-", "--rank", "0"], MANY),
     (["explain", "--json", "--many", "-"], MANY),
+    (["run", "--json", "--many", "-", "--backend", "sim"], MANY),
+    (["run", "--json", "--many", "-", "--backend", "sim", "--memory-limit", "1"], MANY),
     (["lower", "--json", "--mesh", "p:4", "[3{p}12]", "[1@{p}12]"], ""),
     (["lower", "--json", "--mesh", "x:2,y:2", "sum{x}[8]", "[8]"], ""),
     (["lower", "--json", "--mesh", "x:2,y:2", "max{x}[8]", "[8]"], ""),

@@ -196,12 +196,18 @@ std::optional<Complaint> beside_many(const ProblemArguments& problem) {
                    {"meshes, orders and --dtype beside it hold for arrays that do not say them"}};
 }
 
+Result<ReadArrays> read_arrays_of(std::string_view text, const std::string& source,
+                                  const ProblemArguments& problem,
+                                  const std::optional<std::string>& dtype) {
+  const text::Input input{.text = text, .source = source, .numbered = true};
+  return text::result_of([&] { return ArraysReader(input, {problem, dtype}).read(); });
+}
+
 Result<ReadArrays> read_arrays(const std::string& path, const ProblemArguments& problem,
                                const std::optional<std::string>& dtype) {
   const auto text = read_text(path, "--many");
   if (!text) return refuse(text.error());
-  const text::Input input{.text = *text, .source = path == "-" ? "stdin" : path, .numbered = true};
-  return text::result_of([&] { return ArraysReader(input, {problem, dtype}).read(); });
+  return read_arrays_of(*text, path == "-" ? "stdin" : path, problem, dtype);
 }
 
 }  // namespace retile::cli

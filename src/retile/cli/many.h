@@ -37,6 +37,12 @@ struct ReadArrays {
                                              const ProblemArguments& problem,
                                              const std::optional<std::string>& dtype);
 
+/// The same of a text.
+/// \param source  what messages call it
+[[nodiscard]] Result<ReadArrays> read_arrays_of(std::string_view text, const std::string& source,
+                                                const ProblemArguments& problem,
+                                                const std::optional<std::string>& dtype);
+
 /// Why FROM, TO or a shape do not go with --many.
 [[nodiscard]] std::optional<Complaint> beside_many(const ProblemArguments& problem);
 

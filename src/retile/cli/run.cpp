@@ -6,6 +6,7 @@
 
 #include "retile/cli/beside.h"
 #include "retile/cli/built.h"
+#include "retile/cli/many.h"
 #include "retile/cli/progress.h"
 #include "retile/cli/signals.h"
 #include "retile/exec/sim/executor.h"
@@ -30,6 +31,7 @@ Examples:
   retile run --mesh a:4 '[4{a}16]' '[4~{a}16]' --input-tiles 'in/{}.npy' --output-tiles 'out/{}.npy'
   retile run --mesh a:2,b:2 '[512{a}1024, 4096]' '[1024, 1024{b,a}4096]' --strategy inplace --explain
   retile run listing_3.spmd --backend sim
+  retile run --many parameters.jsonl --memory-limit 2GiB
   mpirun -n 4 retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]')";
 
 Outcome run_simulated(RunRequest& request) {
@@ -51,6 +53,7 @@ std::string RunVerb::footer() const { return run_footer; }
 
 void RunVerb::add_options(OptionList& options) {
   given_.problem.add_options(options);
+  options.text("--many", given_.many, std::string(many_help), "FILE");
   options.text("--program", given_.program, "a Program instead of --mesh FROM TO; - for stdin",
                "FILE");
   options.text("-n", given_.processes, "number of processes; it must be the number of devices",
@@ -73,10 +76,11 @@ void RunVerb::add_options(OptionList& options) {
                "how the data goes: automatic (default), collectives, exchange or inplace", "NAME");
   options.flag("--collectives", given_.collectives, std::string(collectives_help));
   options.flag("--explain", given_.explain, "also say why this strategy");
-  options.flag("--json", given_.json, "print one JSON object, retile.run/1");
+  options.flag("--json", given_.json, "print one JSON object, retile.run/1 or retile.run-many/1");
 }
 
 std::optional<Complaint> RunVerb::settle() {
+  if (given_.many) return settle_many();
   if (is_module()) return settle_module();
   const bool problem_given = given_.problem.mesh || given_.problem.from || given_.problem.to;
   if (given_.program && problem_given) {
@@ -106,6 +110,7 @@ std::string_view RunVerb::beside() const {
 }
 
 Outcome RunVerb::work() const {
+  if (given_.many) return work_on_many();
   if (is_module()) return work_on_module();
   auto request = Preparation(given_, {}).request();
   if (!request) return request.error();

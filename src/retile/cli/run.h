@@ -23,6 +23,7 @@ enum class Backend : std::size_t { mpi, sim, cuda };
 /// The options as text.
 struct RunArguments {
   ProblemArguments problem;
+  std::optional<std::string> many;
   std::optional<std::string> program;
   std::optional<std::string> processes;
   std::optional<std::string> backend;
@@ -117,6 +118,8 @@ struct Job {
   Make device;
 };
 
+struct ManyRequest;
+
 /// The largest exit code that a process brings.
 [[nodiscard]] int largest(const Processes& processes, int code);
 
@@ -157,6 +160,13 @@ class RunVerb final : public Verb {
   [[nodiscard]] tl::expected<ModuleRequest, Outcome> module_request(const Place& place) const;
   [[nodiscard]] Outcome work_on_module() const;
   [[nodiscard]] Outcome work_on_module_in_job(const Job& job) const;
+
+  // Many arrays: run_many.cpp.
+
+  [[nodiscard]] std::optional<Complaint> settle_many() const;
+  [[nodiscard]] tl::expected<ManyRequest, Outcome> many_request(const Place& place) const;
+  [[nodiscard]] Outcome work_on_many() const;
+  [[nodiscard]] Outcome work_on_many_in_job(const Job& job) const;
 
   decltype(Engines::modules) modules_;
   RunArguments given_;

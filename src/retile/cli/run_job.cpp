@@ -40,6 +40,7 @@ tl::expected<RunRequest, Outcome> RunVerb::prepare_together(const Processes& pro
 }
 
 Outcome RunVerb::work_in_job(const Job& job) const {
+  if (given_.many) return work_on_many_in_job(job);
   if (is_module()) return work_on_module_in_job(job);
   const Processes& processes = job.processes;
   auto request = prepare_together(processes);
