@@ -132,6 +132,27 @@ class Plans(Case):
         self.assertEqual(json.loads(done.stdout), {"schema": "retile.many/1", "feasible": False, "limit_bytes": 23,
                                                    "smallest_feasible_bytes": 24})
 
+    def test_what_a_node_needs_comes_once(self):
+        text = llama("4x2", "2x2", *SMALL)  # the norms are whole on all four servers
+        norms = 2 * 5 * 16
+        plain, by_nodes = plan_of(text), plan_of(text, "--node", "4")
+        self.assertEqual([kind["by_nodes"] for kind in by_nodes["kinds"]], [True] * 7)
+        alone = plan_of(text, "--node", "2")
+        self.assertEqual([kind["by_nodes"] for kind in alone["kinds"]], [False] * 6 + [True])
+        self.assertNotIn("by_nodes", plain["kinds"][0])
+        self.assertNotIn("crossed_bytes", plain["total"])
+        held = 2 * sum(elements(array["shape"]) for array in arrays_of(text))
+        self.assertEqual(by_nodes["total"]["crossed_bytes"]["all"], held)
+        self.assertEqual(alone["total"]["crossed_bytes"]["all"], 2 * held)
+        for answer in (plain, by_nodes, alone):
+            self.assertEqual(answer["total"]["received_bytes"]["all"], 2 * held + 2 * norms)
+            self.assertEqual(answer["total"]["peak_bytes"], plain["total"]["peak_bytes"])
+        done = retile("plan", "--many", "-", "--node", "4", stdin=text)
+        self.assertRegex(done.stdout, "and 4 more: exchanges to the nodes and inside them in the place of exchange; cost 16,")
+        self.assertRegex(done.stdout, r"\nfrom other nodes +at most ")
+        self.refused(retile("plan", "--many", "-", "--node", "0", stdin=text), 2, "--node: not a whole number")
+        self.refused(retile("plan", "--node", "2", "--mesh", "x:2", "[2]", "[2]"), 2, "--node is for --many")
+
     def test_a_kind_without_a_plan(self):
         text = '{"name": "a", "from": "[8]", "to": "[8]"} {"name": "b", "from": "[8]", "to": "sum{x}[8]"}'
         done = retile("plan", "--many", "-", "--mesh", "x:4", stdin=text)
@@ -243,6 +264,12 @@ class Ranks(Case):
                 self.assertEqual(done.returncode, 1, spoiled + done.stdout)
                 count += 1
         self.assertEqual(count, 21)
+
+    def test_parts_by_nodes(self):
+        text = llama("4x2", "2x2", *SMALL)
+        self.assertEqual({len(kind["steps"]) for kind in self.parts_of(text, 8, "--node", "4")["kinds"]}, {2})
+        for program in self.verdicts(text, 12, "--node", "4"):
+            self.assertEqual(retile("check", stdin=program).returncode, 0, program)
 
     def test_steps_of_collectives(self):
         text = '{"mesh": "x:4,y:6"}\n{"name": "a", "shape": [12, 12], "from": "[3{x}12, 2{y}12]", "to": "[2{y}12, 3{x}12]"}'

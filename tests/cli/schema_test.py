@@ -171,6 +171,7 @@ CALLS = [
     (["plan", "--json", "--mesh", "p:4", "[3{p}12]", "[3{p}12<1,1>]", "--collectives"], ""),
     (["plan", "--json", "--mesh", "p:4", "[3{p}12]", "[1@{p}12]"], ""),
     (["plan", "--json", "--many", "-"], MANY),
+    (["plan", "--json", "--many", "-", "--node", "2"], MANY),
     (["plan", "--json", "--many", "-", "--memory-limit", "1"], MANY),
     (["plan", "--json", "--many", "-", "--mesh", "x:2"], '{"name": "a", "from": "[8]", "to": "sum{x}[8]"}'),
     (["lower", "--json", "--many", "-", "--rank", "0"], MANY),

@@ -52,6 +52,7 @@ class LowerVerb final : public Verb {
                  "with --as or --many: type of elements, such as bf16 (default f32)", "TYPE");
     options.text("--many", many_, std::string(many_help), "FILE");
     options.text("--rank", rank_, "with --many: the device whose own part is printed", "RANK");
+    options.text("--node", node_, std::string(node_help), "N");
     options.text("--memory-limit", memory_limit_,
                  "with --many: most bytes per device, of all arrays; they go in rounds", "BYTES");
     options.flag("--json", json_, "print one JSON object, retile.program/1 or retile.rank/1");
@@ -64,7 +65,9 @@ class LowerVerb final : public Verb {
       return Complaint{"--dtype is for --as: a Program moves any elements"};
     if (direct_ && one_dim_) return Complaint{"--direct is an exchange, --one-dim is for plans"};
     if (many_) return settle_many();
-    if (rank_ || memory_limit_) return Complaint{"--rank and --memory-limit are for --many"};
+    if (rank_ || memory_limit_ || node_) {
+      return Complaint{"--rank, --node and --memory-limit are for --many"};
+    }
     if (!is_module()) return problem_.missing();
     if (form_ || json_ || direct_ || collectives_ || one_dim_) {
       return Complaint{"a module is printed as a module, with plans of its own"};
@@ -121,7 +124,7 @@ class LowerVerb final : public Verb {
       options.memory_limit_bytes = *limit;
     }
     const auto read = read_arrays(*many_, problem_, dtype_);
-    return read ? rank_outcome(*read, options, *rank, json_) : failed(read.error());
+    return read ? rank_outcome(*read, options, node_, *rank, json_) : failed(read.error());
   }
   [[nodiscard]] Outcome module() const {
     const Result<std::string> text = read_text(*problem_.from, "FILE");
@@ -173,6 +176,7 @@ class LowerVerb final : public Verb {
   ProblemArguments problem_;
   std::optional<std::string> many_;
   std::optional<std::string> rank_;
+  std::optional<std::string> node_;
   std::optional<std::string> memory_limit_;
   std::optional<std::string> form_;
   std::optional<std::string> dtype_;

@@ -20,6 +20,12 @@ inline constexpr std::string_view many_help =
     "from and to; - "
     "for stdin";
 
+/// What --node takes.
+inline constexpr std::string_view node_help =
+    "with --many: devices of a node, by their numbers; what several of them need alike comes from "
+    "other "
+    "nodes once";
+
 /// The arrays of a file, and how the first one of every kind is written there.
 struct ReadArrays {
   many::Arrays arrays;
@@ -62,10 +68,12 @@ struct ReadArrays {
                                       bool is_counted);
 
 /// Every kind in a line, and what the devices hold and move in all; or retile.many/1.
-[[nodiscard]] Outcome plan_of_many(const ReadArrays& read, const PlanOptions& options, bool json);
+/// \param node  devices of a node, as text
+[[nodiscard]] Outcome plan_of_many(const ReadArrays& read, const PlanOptions& options,
+                                   const std::optional<std::string>& node, bool json);
 
 /// What the device of that number sends and gets, kind by kind, and in which rounds; or retile.rank/1.
-[[nodiscard]] Outcome rank_outcome(const ReadArrays& read, const PlanOptions& options, Size rank,
-                                   bool json);
+[[nodiscard]] Outcome rank_outcome(const ReadArrays& read, const PlanOptions& options,
+                                   const std::optional<std::string>& node, Size rank, bool json);
 
 }  // namespace retile::cli

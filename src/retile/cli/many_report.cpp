@@ -10,6 +10,7 @@
 #include "retile/cli/progress.h"
 #include "retile/cli/report.h"
 #include "retile/core/names.h"
+#include "retile/many/nodes.h"
 #include "retile/many/rank.h"
 #include "retile/report/sentences.h"
 
@@ -29,12 +30,21 @@ struct Sum {
   std::string_view words;
   Size Sums::*value;
   bool moves = false;  ///< known where boxes could be counted
+  bool nodes = false;  ///< asked for with the size of a node
 };
-constexpr std::array<Sum, 5> sum_rows = {{{"from_bytes", "held at the start", &Sums::from},
-                                          {"to_bytes", "held at the end", &Sums::to},
-                                          {"peak_bytes", "held at once", &Sums::peak},
-                                          {"received_bytes", "received", &Sums::received, true},
-                                          {"sent_bytes", "sent", &Sums::sent, true}}};
+constexpr std::array<Sum, 6> sum_rows = {
+    {{"from_bytes", "held at the start", &Sums::from},
+     {"to_bytes", "held at the end", &Sums::to},
+     {"peak_bytes", "held at once", &Sums::peak},
+     {"received_bytes", "received", &Sums::received, true},
+     {"sent_bytes", "sent", &Sums::sent, true},
+     {"crossed_bytes", "from other nodes", &Sums::crossed, true, true}}};
+
+std::vector<Sum> rows_of(const Schedule& schedule) {
+  std::vector<Sum> out(sum_rows.begin(), sum_rows.end());
+  std::erase_if(out, [&](const Sum& row) { return row.nodes && schedule.node_devices == 0; });
+  return out;
+}
 
 /// The device with the most, the lowest of several.
 std::size_t most_of(const Schedule& schedule, Size Sums::*value) {
@@ -51,7 +61,8 @@ std::optional<Size> sum_of(const Schedule& schedule, Size Sums::*value) {
   return out;
 }
 
-std::string_view direct_text(const many::Way& way) {
+std::string_view instead_text(const many::Way& way) {
+  if (way.node_devices > 0) return "exchanges to the nodes and inside them in the place of ";
   return way.direct ? "exchange in the place of " : "";
 }
 
@@ -59,7 +70,7 @@ std::string kinds_text(const Arrays& arrays, const Schedule& schedule) {
   std::string out;
   for (std::size_t k = 0; k < arrays.kinds.size(); ++k) {
     out += fmt::format("{}: {}{}\n", arrays_text(arrays, arrays.kinds[k]),
-                       direct_text(schedule.ways[k]), plan_line(schedule.ways[k].plan));
+                       instead_text(schedule.ways[k]), plan_line(schedule.ways[k].plan));
   }
   return out;
 }
@@ -77,7 +88,7 @@ std::string totals_text(const Arrays& arrays, const Schedule& schedule, bool is_
       fmt::format("{} of {}, {}, {}\n", counted(arrays.names.size(), "array"),
                   counted(arrays.kinds.size(), "kind"), counted(schedule.devices.size(), "device"),
                   counted(schedule.rounds.size(), "round"));
-  for (const Sum& row : sum_rows) {
+  for (const Sum& row : rows_of(schedule)) {
     if (row.moves && !is_counted) {
       out += fmt::format("{:<18} not counted: more than 2^24 boxes\n", row.words);
       continue;
@@ -99,7 +110,7 @@ Json number_or_null(bool known, const std::optional<Size>& number) {
 
 Json total_json(const Schedule& schedule, bool is_counted) {
   Json out;
-  for (const Sum& row : sum_rows) {
+  for (const Sum& row : rows_of(schedule)) {
     const bool known = !row.moves || is_counted;
     const std::size_t most = most_of(schedule, row.value);
     out[std::string(row.key)] = {{"all", number_or_null(known, sum_of(schedule, row.value))},
@@ -120,7 +131,7 @@ Json devices_json(const Schedule& schedule, bool is_counted) {
       }
     }
     Json object{{"first", schedule.devices[begin]}, {"last", schedule.devices[end - 1]}};
-    for (const Sum& row : sum_rows) {
+    for (const Sum& row : rows_of(schedule)) {
       object[std::string(row.key)] =
           number_or_null(!row.moves || is_counted, schedule.sums[begin].*row.value);
     }
@@ -150,11 +161,13 @@ Json kinds_json(const Arrays& arrays, const Schedule& schedule) {
   Json out = Json::array();
   for (std::size_t k = 0; k < arrays.kinds.size(); ++k) {
     const Kind& kind = arrays.kinds[k];
-    out.push_back({{"arrays", kind.arrays.size()},
-                   {"shape", kind.problem.from.global()},
-                   {"element_bytes", kind.element_bytes},
-                   {"direct", schedule.ways[k].direct},
-                   {"plan", plan_object(schedule.ways[k].plan)}});
+    Json object{{"arrays", kind.arrays.size()},
+                {"shape", kind.problem.from.global()},
+                {"element_bytes", kind.element_bytes},
+                {"direct", schedule.ways[k].direct}};
+    if (schedule.node_devices > 0) object["by_nodes"] = schedule.ways[k].node_devices > 0;
+    object["plan"] = plan_object(schedule.ways[k].plan);
+    out.push_back(std::move(object));
   }
   return out;
 }
@@ -202,15 +215,26 @@ tl::expected<Schedule, Outcome> scheduled(const ReadArrays& read, const PlanOpti
   return tl::unexpected(unscheduled(read, out.error(), options, json));
 }
 
+std::optional<Outcome> routed(const ReadArrays& read, Schedule& schedule,
+                              const std::optional<std::string>& node) {
+  if (!node) return std::nullopt;
+  const auto devices = parse_count(*node, "--node", 1, max_devices);
+  if (!devices) return failed(devices.error());
+  const auto done = many::route_by_nodes(read.arrays, schedule, *devices);
+  return done ? std::nullopt : std::optional(failed(done.error()));
+}
+
 tl::expected<bool, Outcome> counted_traffic(const ReadArrays& read, Schedule& schedule) {
   const auto out = many::count_traffic(read.arrays, schedule);
   if (out) return *out;
   return tl::unexpected(unscheduled(read, out.error(), {}, false));
 }
 
-Outcome plan_of_many(const ReadArrays& read, const PlanOptions& options, bool json) {
+Outcome plan_of_many(const ReadArrays& read, const PlanOptions& options,
+                     const std::optional<std::string>& node, bool json) {
   auto schedule = scheduled(read, options, json);
   if (!schedule) return schedule.error();
+  if (auto failure = routed(read, *schedule, node)) return *std::move(failure);
   const auto is_counted = counted_traffic(read, *schedule);
   if (!is_counted) return is_counted.error();
   if (!json) {
@@ -285,9 +309,11 @@ std::string rounds_text(const Schedule& schedule) {
 
 }  // namespace
 
-Outcome rank_outcome(const ReadArrays& read, const PlanOptions& options, Size rank, bool json) {
-  const auto schedule = scheduled(read, options, json);
+Outcome rank_outcome(const ReadArrays& read, const PlanOptions& options,
+                     const std::optional<std::string>& node, Size rank, bool json) {
+  auto schedule = scheduled(read, options, json);
   if (!schedule) return schedule.error();
+  if (auto failure = routed(read, *schedule, node)) return *std::move(failure);
   if (!std::binary_search(schedule->devices.begin(), schedule->devices.end(), rank)) {
     return failed(about_argument(Code::bad_device, "--rank", fmt::format("{}", rank),
                                  "no array is on this device at either end"));

@@ -32,6 +32,7 @@ Examples:
 struct PlanArguments {
   ProblemArguments problem;
   std::optional<std::string> many;
+  std::optional<std::string> node;
   bool json = false;
   bool explain = false;
   bool collectives = false;
@@ -150,7 +151,8 @@ Outcome work_on(const PlanArguments& arguments) {
   if (!options) return failed(options.error());
   if (arguments.many) {
     const auto read = read_arrays(*arguments.many, arguments.problem, arguments.dtype);
-    return read ? plan_of_many(*read, *options, arguments.json) : failed(read.error());
+    return read ? plan_of_many(*read, *options, arguments.node, arguments.json)
+                : failed(read.error());
   }
   const Result<Problem> problem = arguments.problem.read(true);
   if (!problem) return failed(problem.error());
@@ -182,6 +184,7 @@ class PlanVerb final : public Verb {
   void add_options(OptionList& options) override {
     given_.problem.add_options(options);
     options.text("--many", given_.many, std::string(many_help), "FILE");
+    options.text("--node", given_.node, std::string(node_help), "N");
     options.flag("--json", given_.json, "print one JSON object, retile.plan/1 or retile.many/1");
     options.flag("--explain", given_.explain, "say why the plan is as it is");
     options.flag("--collectives", given_.collectives, std::string(collectives_help));
@@ -203,6 +206,7 @@ class PlanVerb final : public Verb {
   }
   [[nodiscard]] std::optional<Size> usual_timeout() const override { return std::nullopt; }
   [[nodiscard]] std::optional<Complaint> settle() override {
+    if (!given_.many && given_.node) return Complaint{"--node is for --many"};
     if (!given_.many) return given_.problem.missing();
     if (given_.certificate || given_.svg || given_.explain) {
       return Complaint{

@@ -37,7 +37,7 @@ OwnStep of_moves(const Step& step, const TileShapes& tiles, Moves& moves, Size d
 }  // namespace
 
 Result<std::vector<OwnStep>> own_steps(const Way& way, const Problem& problem, Size device) {
-  if (way.is_exchange() && Routes::knows(problem.from, problem.to)) {
+  if (way.is_one_exchange() && Routes::knows(problem.from, problem.to)) {
     return std::vector<OwnStep>{of_routes(problem, device)};
   }
   const auto program = program_of(way, problem);

@@ -260,7 +260,7 @@ tl::expected<Schedule, Unscheduled> schedule(const Arrays& arrays, const PlanOpt
 tl::expected<bool, Unscheduled> count_traffic(const Arrays& arrays, Schedule& schedule) {
   for (std::size_t k = 0; k < arrays.kinds.size(); ++k) {
     const Kind& kind = arrays.kinds[k];
-    auto traffic = traffic_of(schedule.ways[k], kind.problem);
+    auto traffic = traffic_of(schedule.ways[k], kind.problem, schedule.node_devices);
     if (!traffic) return fail(std::move(traffic.error()), k);
     if (!*traffic) return false;
     const Places places(schedule.devices, kind.problem);
@@ -269,7 +269,8 @@ tl::expected<bool, Unscheduled> count_traffic(const Arrays& arrays, Schedule& sc
     for (std::size_t d = 0; d < (*traffic)->received.size(); ++d) {
       Sums& sums = schedule.sums[places.of(d)];
       if (!bytes || !add(sums.received, (*traffic)->received[d], *bytes) ||
-          !add(sums.sent, (*traffic)->sent[d], *bytes)) {
+          !add(sums.sent, (*traffic)->sent[d], *bytes) ||
+          !add(sums.crossed, (*traffic)->crossed[d], *bytes)) {
         return fail(too_many_bytes());
       }
     }

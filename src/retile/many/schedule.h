@@ -25,7 +25,8 @@ struct Sums {
   Size to = 0;    ///< its new ones
   Size received = 0;
   Size sent = 0;
-  Size peak = 0;  ///< most that it holds at once
+  Size crossed = 0;  ///< of `received`, what comes from other nodes
+  Size peak = 0;     ///< most that it holds at once
   friend bool operator==(const Sums&, const Sums&) = default;
 };
 
@@ -42,7 +43,8 @@ struct Schedule {
   std::vector<Way> ways;  ///< of every kind
   std::vector<Round> rounds;
   std::vector<Size> devices;  ///< the numbers of all that stand at some end, ascending
-  std::vector<Sums> sums;     ///< of each of them; `received` and `sent` as count_traffic() says
+  std::vector<Sums> sums;     ///< of each of them; what moves as count_traffic() says
+  Size node_devices = 0;      ///< of each node (route_by_nodes); 0: nobody says it
 };
 
 /// Why there is none.

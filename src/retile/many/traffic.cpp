@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "retile/core/assert.h"
 #include "retile/core/collective_cost.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/exchange/routes.h"
 #include "retile/lower/lower.h"
+#include "retile/many/nodes.h"
 #include "retile/program/moves.h"
 
 namespace retile::many {
@@ -15,9 +17,12 @@ namespace {
 /// Notes boxes that go from one device to another.
 class Counter {
  public:
-  explicit Counter(Size devices)
-      : counts_{std::vector<Size>(static_cast<std::size_t>(devices)),
-                std::vector<Size>(static_cast<std::size_t>(devices))} {}
+  Counter(const Problem& problem, Size node_devices)
+      : numbers_(problem.numbers), node_devices_(node_devices) {
+    for (auto* const counts : {&counts_.received, &counts_.sent, &counts_.crossed}) {
+      counts->resize(static_cast<std::size_t>(problem.from.devices()));
+    }
+  }
 
   void note(const Transfer& box) {
     if (box.source == box.target) return;
@@ -25,6 +30,7 @@ class Counter {
     for (const Size extent : box.shape) elements *= extent;
     counts_.received[static_cast<std::size_t>(box.target)] += elements;
     counts_.sent[static_cast<std::size_t>(box.source)] += elements;
+    if (crosses(box)) counts_.crossed[static_cast<std::size_t>(box.target)] += elements;
   }
   /// Sums are made piece by piece and then gathered, as libraries do it, and not of whole tiles.
   void note(const Allreduce& step, const TileShapes& tiles) {
@@ -39,18 +45,25 @@ class Counter {
   [[nodiscard]] Traffic take() { return std::move(counts_); }
 
  private:
+  [[nodiscard]] bool crosses(const Transfer& box) const {
+    return node_devices_ > 0 &&
+           numbers_.of(box.source) / node_devices_ != numbers_.of(box.target) / node_devices_;
+  }
+
+  const DeviceNumbers& numbers_;
+  Size node_devices_;
   Traffic counts_;
 };
 
 /// Of an exchange whose boxes follow from device numbers.
-std::optional<Traffic> traffic_of_routes(const Problem& problem) {
+std::optional<Traffic> traffic_of_routes(const Problem& problem, Size node_devices) {
   const Routes routes(problem.from, problem.to);
   Size boxes = 0;
   for (Size d = 0; d < problem.from.devices(); ++d) {
     boxes += std::min(routes.boxes(d), most_boxes);
     if (boxes > most_boxes) return std::nullopt;
   }
-  Counter counter(problem.from.devices());
+  Counter counter(problem, node_devices);
   for (Size d = 0; d < problem.from.devices(); ++d) {
     routes.received(d, [&counter](const Transfer& box) { counter.note(box); });
   }
@@ -73,8 +86,7 @@ Size boxes_of(const Step& step, Size devices) {
   return std::min(checked_mul(devices, members).value_or(most_boxes + 1), most_boxes + 1);
 }
 
-std::optional<Traffic> traffic_of_steps(const Program& program) {
-  Counter counter(program.devices);
+std::optional<Traffic> traffic_of_steps(const Program& program, Counter counter) {
   TileShapes tiles = shapes_of(program.from);
   Size boxes = 0;
   for (const Step& step : program.steps) {
@@ -124,19 +136,26 @@ std::vector<Size> tile_sizes(const Layout& layout) {
 }  // namespace
 
 Result<Program> program_of(const Way& way, const Problem& problem) {
+  if (way.node_devices > 0) {
+    return by_nodes(problem, way.node_devices).map([](std::optional<Program>&& made) {
+      RETILE_ASSERT(made.has_value(), "arrays go so where devices of a node need the same");
+      return *std::move(made);
+    });
+  }
   return way.direct ? direct(problem) : retile::program_of(way.plan);
 }
 
-Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem) {
-  if (way.is_exchange() && Routes::knows(problem.from, problem.to)) {
-    return traffic_of_routes(problem);
+Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem,
+                                          Size node_devices) {
+  if (way.is_one_exchange() && Routes::knows(problem.from, problem.to)) {
+    return traffic_of_routes(problem, node_devices);
   }
   const auto program = program_of(way, problem);
   if (!program) {
     if (program.error().code == Code::limit_reached) return std::optional<Traffic>();
     return refuse(program.error());
   }
-  return traffic_of_steps(*program);
+  return traffic_of_steps(*program, Counter(problem, node_devices));
 }
 
 Result<Holding> holding_of(const Way& way, const Kind& kind) {

@@ -16,24 +16,30 @@ namespace retile::many {
 struct Way {
   Plan plan;
   bool direct = false;
+  Size node_devices =
+      0;  ///< more than 0: in two exchanges, to nodes of so many devices and inside them
   [[nodiscard]] bool is_exchange() const { return direct || plan.exchange.has_value(); }
+  [[nodiscard]] bool is_one_exchange() const { return is_exchange() && node_devices == 0; }
 };
 
 /// What a device gets of others and gives to others, in elements, by its place in the problem.
 struct Traffic {
   std::vector<Size> received;
   std::vector<Size> sent;
+  std::vector<Size> crossed;  ///< of `received`, what comes from other nodes
 };
 
 /// Boxes that are looked at to count what devices get and give; some seconds.
 inline constexpr Size most_boxes = Size{1} << 24;
 
+/// \param node_devices  how many devices, by their numbers, are a node; 0: nobody says it, and nothing crosses
 /// \return nothing: there may be more than most_boxes
 /// \error as program_of
-[[nodiscard]] Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem);
+[[nodiscard]] Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem,
+                                                        Size node_devices = 0);
 
 /// The steps of a way.
-/// \error as program_of(const Plan&) and direct()
+/// \error as program_of(const Plan&), direct() and by_nodes()
 [[nodiscard]] Result<Program> program_of(const Way& way, const Problem& problem);
 
 /// What a device holds of an array, in bytes, by its place in the problem.
