@@ -55,6 +55,7 @@ set(RETILE_WITH_ALL
     "^exec\\.mpi\\.redistribute\\.ranks_24$"
     "^exec\\.mpi\\.nodes\\.(TwoNodes|Tcp)$"
     "^cli\\.run_mpi_everysize$"
+    "^cli\\.many_run_every$"
     "^cli\\.spmd_run_listings$"
     "^cli\\.docs_long$"
     "^house\\.calls\\.recorded_long$"

@@ -356,8 +356,23 @@ class Simulated(Case):
             self.refused(retile("run", "--many", "-", *self.BACKEND, *words), 2, "every kind of them goes in one exchange")
 
 
-class Processes(Simulated):
+class EveryRun(Simulated):
+    """The same on processes."""
     BACKEND = ["--backend", "mpi"]
+
+
+class Processes(Case):
+    def test_between_two_groups(self):
+        for words in (("2x2", "2x2"), ("2x1", "3x2")):
+            path = self.write("state.jsonl", llama(*words, *SMALL))
+            simulated = json.loads(retile("run", "--many", path, "--backend", "sim", "--json").stdout)
+            done = retile("run", "--many", path, "--memory-limit", str(simulated["tiles_bytes"] + (1 << 20)), "--json")
+            self.accepted(done)
+            report = json.loads(done.stdout)
+            for key in ("right", "elements_checked", "bytes_per_process", "processes", "arrays", "kinds", "tiles_bytes"):
+                self.assertEqual(report[key], simulated[key], key)
+            self.assertLessEqual(report["peak_bytes_per_process"], report["peak_limit_bytes"])
+            self.assertLessEqual(report["peak_limit_bytes"], simulated["tiles_bytes"] + (1 << 20))
 
     def test_under_mpirun(self):
         text = '{"mesh": "a:2,b:2"} {"name": "a", "from": "[8{a}16, 16]", "to": "[16, 4{b,a}16]"}'
@@ -386,11 +401,12 @@ class Sizes(Case):
     def test_llama_70b(self):
         for trainer in ("64x8", "256x8", "6x8"):
             for server in ("8x8", "32x8"):
-                path = self.write("state.jsonl", llama(trainer, server))
+                text = llama(trainer, server)
+                path = self.write("state.jsonl", text)
                 answer = json.loads(self.measured("plan", "--many", path, "--json"))
                 self.assertEqual(len(answer["arrays"]), 723)
                 replicas = int(server.split("x")[0])
-                held = sum(elements(one["shape"]) for one in arrays_of(llama(trainer, server)))
+                held = sum(elements(one["shape"]) for one in arrays_of(text))
                 self.assertEqual(held, 70_553_706_496)  # the parameters of Llama 3 70B
                 # Each replica gets all, and each of its eight devices the norms, which are whole.
                 whole = 161 * 8192

@@ -9,6 +9,7 @@
 #include "retile/exec/exchange/routes.h"
 #include "retile/lower/lower.h"
 #include "retile/many/nodes.h"
+#include "retile/program/apply.h"
 #include "retile/program/moves.h"
 
 namespace retile::many {
@@ -75,15 +76,10 @@ Size boxes_of(const Step& step, Size devices) {
   if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
     return static_cast<Size>(exchange->transfers.size());
   }
-  Size members = 1;
-  std::visit(
-      [&members](const auto& op) {
-        if constexpr (requires { op.groups.columns(); }) {
-          if (!op.groups.ragged()) members = std::max(members, op.groups.columns());
-        }
-      },
-      step.op);
-  return std::min(checked_mul(devices, members).value_or(most_boxes + 1), most_boxes + 1);
+  const DeviceTable* const groups = keeps_part(step.op) ? nullptr : groups_of(step.op);
+  const Size members = groups == nullptr || groups->ragged() ? 1 : groups->columns();
+  return std::min(checked_mul(devices, std::max(members, Size{1})).value_or(most_boxes + 1),
+                  most_boxes + 1);
 }
 
 std::optional<Traffic> traffic_of_steps(const Program& program, Counter counter) {
