@@ -11,6 +11,7 @@
 #include "retile/foreign/judge_text.h"
 #include "retile/foreign/module.h"
 #include "retile/foreign/reader.h"
+#include "retile/foreign/to_program.h"
 #include "retile/text/place.h"
 
 namespace retile::foreign {
@@ -700,6 +701,193 @@ TEST(DtensorTrace, says_who_is_wrong_by_his_own_number) {
   EXPECT_EQ(wrong.right, false);
   ASSERT_TRUE(wrong.mismatch.has_value());
   EXPECT_EQ(wrong.mismatch->device, 3);
+}
+
+/// Operations one behind the other, on a tile of 4 elements: names, and what else they say.
+std::string chain(const std::vector<std::pair<std::string, std::string>>& steps) {
+  std::string out;
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    if (k > 0) out += ", ";
+    out += made(steps[k].first, steps[k].second, std::to_string(k), std::to_string(k + 1), "[4]");
+  }
+  return out;
+}
+
+const std::pair<std::string, std::string> sum_of_both = {"all_reduce", both + summed};
+
+std::string divided_by(int divisor, int degree = 1) {
+  return "\"divisor\": " + std::to_string(divisor) + ", \"degree\": " + std::to_string(degree);
+}
+
+std::string of_degree(int degree) { return "\"degree\": " + std::to_string(degree); }
+
+TEST(DtensorTrace, what_all_hold_is_shared_out_by_dividing_it) {
+  const auto judged = [](const std::string& from, const std::string& to, int divisor) {
+    return verdict(trace("4", from, to, alike("4", step("divide", divided_by(divisor), "4"))));
+  };
+  EXPECT_EQ(judged("Replicate()", "Partial(sum)", 2).right, true);
+  EXPECT_EQ(judged("Replicate()", "Partial(sum)", 3).right, false);
+  EXPECT_EQ(judged("Replicate()", "Partial(avg)", 1).right, true);
+  EXPECT_EQ(judged("Replicate()", "Replicate()", 2).right, false);
+  const Verdict cost = judged("Replicate()", "Partial(sum)", 2);
+  EXPECT_EQ(cost.cost, 0);
+  // The sum of both halves is what was shared out.
+  const auto summed_again = [](int divisor) {
+    const std::string steps = chain({{"divide", divided_by(divisor)}, sum_of_both});
+    return verdict(trace("4", "Replicate()", "Replicate()", alike("4", steps, 2))).right;
+  };
+  EXPECT_EQ(summed_again(2), true);
+  EXPECT_EQ(summed_again(1), false);
+  EXPECT_EQ(refused_alone("4", step("divide", divided_by(0), "4")), "a divisor is at least 1");
+  EXPECT_EQ(refused_alone("4", step("divide", divided_by(2, 2), "4")), "divide is not read here");
+  EXPECT_EQ(refused_alone("4", step("divide", divided_by(2), "2")), "divide makes [4], not [2]");
+}
+
+TEST(DtensorTrace, addends_of_fewer_devices_become_more) {
+  const auto judged = [](int divisor) {
+    std::string ranks;
+    for (int k = 0; k < 4; ++k) {
+      ranks += (k == 0 ? "" : ", ") + rank(k, "4", step("divide", divided_by(divisor), "4"));
+    }
+    return verdict(
+               "{\"schema\": \"retile.dtensor-trace/1\", \"mesh\": {\"names\": [\"x\", \"y\"], "
+               "\"sizes\": [2, 2], \"ranks\": [0, 1, 2, 3]}, \"shape\": [4], \"from\": "
+               "[\"Partial(sum)\", \"Replicate()\"], \"to\": [\"Partial(sum)\", "
+               "\"Partial(sum)\"], \"ranks\": [" +
+               ranks + "]}")
+        .right;
+  };
+  EXPECT_EQ(judged(2), true);
+  EXPECT_EQ(judged(1), false);
+  const std::string kept = alike("4", step("same", "", "4"));
+  EXPECT_EQ(refusal(trace("4", "Partial(sum)", "Partial(max)", kept)),
+            "addends of a sum are no addends of a max");
+}
+
+TEST(DtensorTrace, addends_of_a_norm_are_powers_when_they_are_added) {
+  const auto judged = [](const std::string& to, const std::string& steps, int result) {
+    return verdict(trace("4", "_NormPartial(2.0)", to, alike("4", steps, result))).right;
+  };
+  const std::pair<std::string, std::string> power = {"power", of_degree(2)};
+  const std::pair<std::string, std::string> root = {"root", of_degree(2)};
+  EXPECT_EQ(judged("Replicate()", chain({power, sum_of_both, root}), 3), true);
+  EXPECT_EQ(judged("Replicate()", chain({power, sum_of_both, root}), 2), false);
+  EXPECT_EQ(judged("Replicate()", chain({sum_of_both}), 1), false);
+  EXPECT_EQ(judged("Replicate()", chain({power, root}), 2), false);
+  EXPECT_EQ(judged("_NormPartial(2)", chain({power, root}), 2), true);
+  EXPECT_EQ(judged("_NormPartial(2)", chain({power}), 1), false);
+  // The root of 2 divides a norm as 2 divides the sum that it is the root of.
+  const auto shared = [](int divisor, int degree, const std::string& from = "Replicate()") {
+    const std::string steps = step("divide", divided_by(divisor, degree), "4");
+    return trace("4", from, "_NormP(2)", alike("4", steps));
+  };
+  EXPECT_EQ(verdict(shared(2, 2)).right, true);
+  EXPECT_EQ(verdict(shared(4, 2)).right, false);
+  EXPECT_EQ(refusal(shared(2, 1)), "divide is not read here");
+  EXPECT_EQ(refusal(shared(2, 2, "_NormPartial(3)")), "addends of several kinds in one array");
+  EXPECT_EQ(refusal(shared(2, 2, "_NormPartial(2.5)")),
+            "the degree of a norm that is read is 1 to 9");
+  const auto refused = [](const std::string& steps, int result) {
+    return refusal(trace("4", "_NormPartial(2)", "Replicate()", alike("4", steps, result)));
+  };
+  EXPECT_EQ(refused(chain({{"power", of_degree(3)}}), 1), "power is not read here");
+  EXPECT_EQ(refused(chain({power, power}), 2), "power is not read here");
+  EXPECT_EQ(refused(chain({root}), 1), "root is not read here");
+  EXPECT_EQ(refused(chain({{"mask", ""}}), 1), "mask is not read here");
+  EXPECT_EQ(refused(chain({power}) + ", " + made("cat", "\"dim\": 0", "0, 1", "2", "[8]"), 2),
+            "addends that are ready to be added beside others that are not");
+  EXPECT_EQ(refused_alone("4", step("power", of_degree(2), "4")), "power is not read here");
+}
+
+TEST(DtensorTrace, rows_of_a_mask_are_added_once_they_are_zeros) {
+  const auto judged = [](const std::string& first, const std::string& second, int result,
+                         const std::string& to = "Replicate()") {
+    return verdict(trace("4", "_MaskPartial(sum, (9, 4), 0)", to,
+                         rank(0, "4", first, result) + ", " + rank(1, "4", second, result)))
+        .right;
+  };
+  const std::pair<std::string, std::string> mask = {"mask", ""};
+  const std::pair<std::string, std::string> same = {"same", ""};
+  const std::string right = chain({mask, sum_of_both});
+  EXPECT_EQ(judged(right, right, 2), true);
+  EXPECT_EQ(judged(right, chain({same, sum_of_both}), 2), false);
+  EXPECT_EQ(judged(chain({sum_of_both}), chain({sum_of_both}), 1), false);
+  EXPECT_EQ(judged(chain({same}), chain({same}), 1), false);
+  EXPECT_EQ(judged(chain({same}), chain({same}), 1, "MaskP(sum, (9, 4), 0)"), true);
+}
+
+TEST(DtensorTrace, indices_are_counted_from_the_first_row_of_a_rank) {
+  const auto text = [](const std::string& first, const std::string& second,
+                       const std::string& mask = "_MaskPartial(sum, (9, 4), 0)") {
+    return trace(
+        "4", "Replicate()", mask,
+        rank(0, "4", step("rows", first, "4")) + ", " + rank(1, "4", step("rows", second, "4")));
+  };
+  const std::string low = "\"start\": 0, \"length\": 5";
+  const std::string high = "\"start\": 5, \"length\": 4";
+  EXPECT_EQ(verdict(text(low, high)).right, true);
+  EXPECT_EQ(verdict(text(low, high,
+                         "_MaskPartial(reduce_op=sum, offset_shape=torch.Size([9, 4]), "
+                         "offset_dim=0)"))
+                .right,
+            true);
+  EXPECT_EQ(verdict(text(low, low)).right, false);
+  EXPECT_EQ(verdict(text(high, low)).right, false);
+  EXPECT_EQ(verdict(text(low, "\"start\": 5, \"length\": 5")).right, false);
+  EXPECT_EQ(verdict(text(low, high, "_MaskPartial(sum, (4, 9), 0)")).right, false);
+  EXPECT_EQ(verdict(text(low, high, "_MaskPartial(sum, (4, 9), 1)")).right, true);
+  for (const char* const mask : {"_MaskPartial(sum)", "_MaskPartial(sum, (9, 4), 2)",
+                                 "_MaskPartial(sum, (9223372036854775808, 4), 1)"}) {
+    EXPECT_EQ(refusal(text(low, high, mask)), "rows is not read here") << mask;
+  }
+  // Without that the indices are not the rank's own, and they are no addends either.
+  const std::string kept = alike("4", step("same", "", "4"));
+  EXPECT_EQ(verdict(trace("4", "Replicate()", "_MaskPartial(sum, (9, 4), 0)", kept)).right, false);
+  const std::string twice =
+      made("rows", low, "0", "1", "[4]") + ", " + made("rows", low, "1", "2", "[4]");
+  EXPECT_EQ(refusal(trace("4", "Replicate()", "_MaskPartial(sum, (9, 4), 0)",
+                          rank(0, "4", twice, 2) + ", " + rank(1, "4", twice, 2))),
+            "rows is not read here");
+}
+
+TEST(DtensorTrace, what_is_divided_or_made_ready_is_no_program) {
+  const auto why = [](const std::string& from, const std::string& to, const std::string& steps,
+                      int result = 1) {
+    const std::string text = trace("4", from, to, alike("4", steps, result));
+    const auto functions =
+        read({.text = text, .source = "test", .numbered = true}, Language::dtensor, {});
+    EXPECT_TRUE(functions.has_value());
+    if (!functions) return std::string();
+    const Function& one = functions->front();
+    const auto program = to_program(one, *one.from->layout, *one.to->layout);
+    return program ? "" : program.error().message;
+  };
+  const std::string divides = "steps of a Program divide nothing: this does";
+  const std::string average = step("all_reduce", both + ", \"reduction\": \"avg\"", "4");
+  const std::string sum = step("all_reduce", both + summed, "4");
+  EXPECT_EQ(why("Partial(sum)", "Replicate()", sum), "");
+  EXPECT_EQ(why("Partial(sum)", "Replicate()", average), divides);
+  EXPECT_EQ(why("Partial(avg)", "Replicate()", sum), divides);
+  EXPECT_EQ(why("Replicate()", "Partial(avg)", step("same", "", "4")), divides);
+  EXPECT_EQ(why("Replicate()", "Partial(sum)", step("divide", divided_by(2), "4")), divides);
+  const std::string scattered = step("reduce_scatter", both + ", \"reduction\": \"avg\"", "2");
+  EXPECT_EQ(why("Partial(sum)", "Shard(0)", scattered), divides);
+  const std::string prepared =
+      "steps of a Program add what there is: here powers are added, or rows that a mask leaves";
+  const std::string norm = chain({{"power", of_degree(2)}, sum_of_both, {"root", of_degree(2)}});
+  EXPECT_EQ(why("_NormPartial(2)", "Replicate()", norm, 3), prepared);
+  const std::string masked = chain({{"mask", ""}, sum_of_both});
+  EXPECT_EQ(why("_MaskPartial(sum)", "Replicate()", masked, 2), prepared);
+}
+
+TEST(DtensorTrace, a_line_of_the_job_names_the_redistribute) {
+  std::string text = trace("4", "Replicate()", "Replicate()", alike("4", step("same", "", "4")));
+  text.insert(1, "\"source\": \"train.py:12\", \"dtype\": \"float32\", ");
+  const auto judged = judge_text(text, "trace.json");
+  ASSERT_TRUE(judged.has_value()) << render(judged.error());
+  EXPECT_EQ(judged->front().name, "redistribute at train.py:12");
+  text.replace(text.find("train"), 1, "\\u0007");
+  EXPECT_EQ(judge_text(text, "trace.json")->front().name.find('\x07'), std::string::npos);
 }
 
 }  // namespace dtensor_test

@@ -329,9 +329,13 @@ class Finder {
                                      written->place.line, clean(shortened(end.text))));
   }
   [[nodiscard]] std::optional<std::string> add_otherwise() const {
-    // A text may make addends of an array, though no plan of ours does.
+    // A text may make addends of an array, or more of fewer, though no plan of ours does.
+    const auto& given = out_.from.addends();
     const auto& made = out_.to.addends();
-    if (!out_.from.addends() && made && made->addition != Addition::stack) return std::nullopt;
+    if (made && made->addition != Addition::stack &&
+        (!given || given->addition == made->addition)) {
+      return std::nullopt;
+    }
     const Result<void> why = check_addends(out_.from, out_.to);
     return why ? std::nullopt : std::optional(why.error().message);
   }

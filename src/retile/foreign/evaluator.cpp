@@ -509,7 +509,8 @@ class Stepping {
   template <typename Reduction>
   Block sum_of(const Reduction& action, const Held& held) {
     const ElementKind kind = element_kind(type().element);
-    if (held.size() == 1 && (*held.front())->are_tags() == makes_tags()) return *held.front();
+    const bool changes = held.size() > 1 || action.divisor != 1;
+    if (!changes && (*held.front())->are_tags() == makes_tags()) return *held.front();
     auto cells = std::make_shared<Cells>(evaluator_.budget_, content(), count_of(operand(0)), 0);
     for (std::size_t m = 0; m < held.size(); ++m) {
       const Cells& other = **held[m];
@@ -518,9 +519,8 @@ class Stepping {
         set(*cells, k, m == 0 ? next : added(action.addition, kind, cell(*cells, k), next));
       }
     }
-    if (action.is_average) {
-      const auto members = static_cast<Size>(held.size());
-      for (Tag& tag : cells->tags()) tag = evaluator_.sums_.part_of(tag, members);
+    if (action.divisor != 1) {
+      for (Tag& tag : cells->tags()) tag = evaluator_.sums_.part_of(tag, action.divisor);
     }
     return cells;
   }

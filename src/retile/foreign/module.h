@@ -143,14 +143,14 @@ struct CollectivePermute {
 struct AllReduce {
   Addition addition = Addition::sum;
   Groups groups;
-  bool is_average = false;  ///< a sum, divided by the number of members
+  Size divisor = 1;  ///< of what a sum makes
 };
 /// Adds, and leaves member j with part j along the dimension.
 struct ReduceScatter {
   Addition addition = Addition::sum;
   std::size_t dim = 0;
   Groups groups;
-  bool is_average = false;
+  Size divisor = 1;
 };
 /// From every device the box of its operand at starts[device], of the result's extents; what of it
 /// lies behind the operand's end is undefined. What a slice by axes says without offset tables.
@@ -223,6 +223,7 @@ struct Function {
   std::vector<Value> values;
   std::vector<Operation> operations;  ///< in an order in which operands come first
   std::vector<Size> ranks = {};       ///< of a trace: what it calls the devices
+  bool prepares_addends = false;      ///< of a trace: they are no addends as they are kept
   std::vector<ValueId> parameters;
   std::vector<ValueId> results;
   std::optional<Mesh> mesh = {};  ///< where the file has one that both ends are said over

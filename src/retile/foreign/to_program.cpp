@@ -426,10 +426,34 @@ Result<void> check_tiles(const Function& function, const Layout& to) {
                  .notes = {"that is wrong, and no Program says it"}});
 }
 
+/// That what is added is added as it is: steps of a Program do nothing else.
+Result<void> check_additions(const Function& function) {
+  const auto divides = [](const Operation& operation) {
+    const auto* reduce = std::get_if<AllReduce>(&operation.action);
+    const auto* scatter = std::get_if<ReduceScatter>(&operation.action);
+    return (reduce != nullptr && reduce->divisor != 1) ||
+           (scatter != nullptr && scatter->divisor != 1);
+  };
+  const auto is_average = [](const std::optional<WrittenEnd>& end) {
+    return end && end->divisor != 1;
+  };
+  const auto& operations = function.operations;
+  if (is_average(function.from) || is_average(function.to) ||
+      std::any_of(operations.begin(), operations.end(), divides)) {
+    return refuse(
+        {.code = Code::unsupported, .message = "steps of a Program divide nothing: this does"});
+  }
+  if (!function.prepares_addends) return {};
+  return refuse({.code = Code::unsupported,
+                 .message = "steps of a Program add what there is: here powers are added, or rows "
+                            "that a mask leaves"});
+}
+
 }  // namespace
 
 Result<Program> to_program(const Function& function, const Layout& from, const Layout& to) {
   if (auto fits = check_tiles(function, to); !fits) return refuse(std::move(fits.error()));
+  if (auto plain = check_additions(function); !plain) return refuse(std::move(plain.error()));
   try {
     const auto atoms = checked_mul(from.global_size(), from.addend_count());
     if (!atoms || *atoms > Sums::first) throw LimitReached{"the array has more than 2^30 elements"};

@@ -17,11 +17,20 @@ namespace {
 /// Members of groups that are looked at, to see whether they have come.
 constexpr std::size_t most_looks = std::size_t{1} << 31;
 
+/// What the elements of a value are, where addends are made ready before they are added: as they are kept, or ready.
+/// Zeros, and what nobody knows, are either.
+enum class Form { either, kept, ready };
+
 /// Checks one step after the other, and says it in operations.
 class Lowering {
  public:
-  Lowering(std::vector<RankTrace> ranks, const StepPlaces& places, Function& out)
-      : ranks_(std::move(ranks)), places_(places), out_(out), at_(ranks_.size(), 0) {}
+  Lowering(std::vector<RankTrace> ranks, const StepPlaces& places, const Preparation& preparation,
+           Function& out)
+      : ranks_(std::move(ranks)),
+        places_(places),
+        preparation_(preparation),
+        out_(out),
+        at_(ranks_.size(), 0) {}
 
   void lower() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -130,6 +139,7 @@ class Lowering {
       widen(start, extents(id(rank, 0)));
       widen(result, extents(id(rank, ranks_[rank].result)));
     }
+    forms_.resize(out_.values.size(), Form::either);
     for (const Value* all : {&start, &result}) {
       if (checked_product(all->type.extents)) continue;
       text::fail(places_.front().back(),
@@ -176,8 +186,9 @@ class Lowering {
   void put(std::size_t rank, const TraceStep& step, Action action, std::size_t k = 0) {
     std::vector<ValueId> operands;
     for (const std::size_t value : step.in) operands.push_back(id(rank, value));
-    if (std::holds_alternative<Pad>(action)) operands.push_back(zero());
     if (step.op == TraceOp::same) operands = {operands[k]};
+    set_form(id(rank, step.out[k]), form_of(rank, operands));
+    if (std::holds_alternative<Pad>(action)) operands.push_back(zero());
     add(std::move(action), name_of(step.op), step.place, std::move(operands),
         id(rank, step.out[k]));
   }
@@ -210,6 +221,9 @@ class Lowering {
       Action action = part(Shape(tile.size(), 0), tile);
       if (tile == extents(start)) action = Same{};
       if (tile.size() != extents(start).size()) action = constant(false);
+      const bool are_kept =
+          preparation_.norm || preparation_.has_mask || !preparation_.rows.empty();
+      set_form(own, are_kept ? Form::kept : Form::ready);
       add(std::move(action), "start", ranks_[rank].place, {start}, own);
     }
   }
@@ -217,7 +231,7 @@ class Lowering {
     Assemble action;
     std::vector<ValueId> operands;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      operands.push_back(id(rank, ranks_[rank].result));
+      operands.push_back(finished(rank));
       const Shape& tile = extents(operands.back());
       const Shape none(tile.size(), 0);
       auto& pieces = action.pieces.emplace_back();
@@ -230,6 +244,79 @@ class Lowering {
                                .place = out_.place,
                                .operands = std::move(operands),
                                .results = out_.results});
+  }
+
+  /// What a rank ends with; nobody knows what it is to be where its elements are not as the end keeps them.
+  [[nodiscard]] ValueId finished(std::size_t rank) {
+    const ValueId result = id(rank, ranks_[rank].result);
+    const Form form = forms_[result];
+    const bool stays =
+        form == Form::either ||
+        (preparation_.norm ? form == Form::kept : form == Form::ready || preparation_.keeps_mask);
+    if (stays) return result;
+    Value unknown = out_.values[result];
+    out_.values.push_back(std::move(unknown));
+    add(constant(false), "result", ranks_[rank].place, {}, out_.values.size() - 1);
+    return out_.values.size() - 1;
+  }
+
+  // Forms.
+
+  void set_form(ValueId value, Form form) { forms_[value] = form; }
+  /// That of several values; none is kept where another is ready.
+  [[nodiscard]] Form form_of(std::size_t rank, const std::vector<ValueId>& values) const {
+    Form out = Form::either;
+    for (const ValueId value : values) {
+      const Form form = forms_[value];
+      if (form == Form::either) continue;
+      if (out != Form::either && out != form) {
+        fail(rank, "addends that are ready to be added beside others that are not",
+             Code::unsupported);
+      }
+      out = form;
+    }
+    return out;
+  }
+  [[nodiscard]] Form form_in(std::size_t rank, const TraceStep& step) const {
+    return forms_[id(rank, step.in[0])];
+  }
+  [[noreturn]] void fail_unread(std::size_t rank, const TraceStep& step) const {
+    fail(rank, fmt::format("{} is not read here", name_of(step.op)), Code::unsupported);
+  }
+  void keeps_shape(std::size_t rank, const TraceStep& step) const {
+    counts(rank, step, 1, 1);
+    makes(rank, step, in(rank, step));
+  }
+  /// Makes elements ready, or keeps them again.
+  void change(std::size_t rank, const TraceStep& step) {
+    keeps_shape(rank, step);
+    const Form form = form_in(rank, step);
+    const bool is_mask = step.op == TraceOp::mask;
+    const Form before = step.op == TraceOp::root ? Form::ready : Form::kept;
+    const bool fits =
+        is_mask ? preparation_.has_mask
+                : preparation_.norm == step.degree && (form == Form::either || form == before);
+    if (!fits) fail_unread(rank, step);
+    put(rank, step, Same{});
+    set_form(id(rank, step.out[0]), step.op == TraceOp::root ? Form::kept : Form::ready);
+  }
+  /// Nobody knows indices that are counted from a row which is not the first of the rank's own.
+  void rows(std::size_t rank, const TraceStep& step) {
+    keeps_shape(rank, step);
+    if (preparation_.rows.empty() || form_in(rank, step) == Form::ready) fail_unread(rank, step);
+    if (preparation_.rows[rank] != std::pair(step.start, step.length)) {
+      return add_unknown(rank, step);
+    }
+    put(rank, step, Same{});
+    set_form(id(rank, step.out[0]), Form::ready);
+  }
+  /// The n-th root of a number divides the n-th root of a sum as the number divides the sum.
+  void divide(std::size_t rank, const TraceStep& step) {
+    keeps_shape(rank, step);
+    const bool are_roots = preparation_.norm && form_in(rank, step) == Form::kept;
+    if (step.degree != (are_roots ? *preparation_.norm : 1)) fail_unread(rank, step);
+    if (step.divisor < 1) fail(rank, "a divisor is at least 1", Code::bad_number);
+    put(rank, step, AllReduce{Addition::sum, {{0}}, step.divisor});
   }
 
   // Shapes.
@@ -263,6 +350,14 @@ class Lowering {
       case TraceOp::empty:
         counts(rank, step, 0, 1);
         return put(rank, step, constant(step.op == TraceOp::zeros));
+      case TraceOp::divide:
+        return divide(rank, step);
+      case TraceOp::rows:
+        return rows(rank, step);
+      case TraceOp::power:
+      case TraceOp::root:
+      case TraceOp::mask:
+        return change(rank, step);
       case TraceOp::split:
         return split(rank, step);
       case TraceOp::cat:
@@ -395,6 +490,10 @@ class Lowering {
   }
   void put_together(const Turn& turn, Action action) {
     const TraceStep& first = *step(turn[0]);
+    if (!pass_form(turn, first)) {
+      for (const std::size_t rank : turn) add_unknown(rank, *step(rank));
+      return;
+    }
     Operation out{.action = std::move(action),
                   .name = std::string(name_of(first.op)),
                   .place = first.place,
@@ -409,6 +508,22 @@ class Lowering {
     } else {
       for (const std::size_t rank : turn) put(rank, *step(rank), constant(true));
     }
+  }
+  /// Gives what a group makes the form of what its members have. \return whether these may be added, if they are
+  bool pass_form(const Turn& turn, const TraceStep& first) {
+    const bool adds = first.op == TraceOp::all_reduce || first.op == TraceOp::reduce_scatter;
+    std::vector<ValueId> operands;
+    for (const std::size_t rank : turn) operands.push_back(id(rank, step(rank)->in[0]));
+    const auto is_kept = [this](ValueId value) { return forms_[value] == Form::kept; };
+    if (adds && turn.size() > 1 && std::any_of(operands.begin(), operands.end(), is_kept)) {
+      return false;
+    }
+    const Form form = form_of(turn[0], operands);
+    for (const std::size_t rank : turn) set_form(id(rank, step(rank)->out[0]), form);
+    return true;
+  }
+  void add_unknown(std::size_t rank, const TraceStep& step) {
+    add(constant(false), name_of(step.op), step.place, {}, id(rank, step.out[0]));
   }
   [[nodiscard]] Action alike(const Turn& turn) const {
     const auto n = static_cast<Size>(turn.size());
@@ -436,9 +551,9 @@ class Lowering {
     for (Size k = 0; k < n; ++k) group.front().push_back(k);
     if (first.op == TraceOp::all_gather) return AllGather{0, std::move(group)};
     if (first.op == TraceOp::all_reduce) {
-      return AllReduce{first.addition, std::move(group), first.is_average};
+      return AllReduce{first.addition, std::move(group), first.is_average ? n : 1};
     }
-    return ReduceScatter{first.addition, 0, std::move(group), first.is_average};
+    return ReduceScatter{first.addition, 0, std::move(group), first.is_average ? n : 1};
   }
   [[nodiscard]] Action broadcast(const Turn& turn) const {
     CollectivePermute out;
@@ -507,8 +622,10 @@ class Lowering {
 
   std::vector<RankTrace> ranks_;
   const StepPlaces& places_;
+  const Preparation& preparation_;
   Function& out_;
   std::vector<ValueId> first_;  // of each rank
+  std::vector<Form> forms_;     // of each value of a rank
   std::optional<ValueId> zero_ = {};
   std::vector<std::size_t> at_;  // steps that each rank has done
   std::size_t looks_ = 0;
@@ -516,8 +633,9 @@ class Lowering {
 
 }  // namespace
 
-void lower(std::vector<RankTrace> ranks, const StepPlaces& places, Function& out) {
-  Lowering(std::move(ranks), places, out).lower();
+void lower(std::vector<RankTrace> ranks, const StepPlaces& places, const Preparation& preparation,
+           Function& out) {
+  Lowering(std::move(ranks), places, preparation, out).lower();
 }
 
 }  // namespace retile::foreign::dtensor

@@ -3,10 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <string>
 #include <unordered_map>
 
+#include "retile/core/division.h"
 #include "retile/core/names.h"
 #include "retile/foreign/dtensor/dtensor.h"
 #include "retile/foreign/dtensor/lower.h"
@@ -126,7 +128,10 @@ class TraceReader {
  private:
   void member(const Token<std::string>& key) {
     if (key.value == "schema") return schema();
-    if (key.value == "peer") return static_cast<void>(scanner_.quoted("a text"));
+    if (key.value == "peer" || key.value == "dtype") {
+      return static_cast<void>(scanner_.quoted("a text"));
+    }
+    if (key.value == "source") return static_cast<void>(source_ = scanner_.quoted("a text").value);
     if (key.value == "mesh") return mesh();
     if (key.value == "shape") return shape();
     if (key.value == "from") return end(from_);
@@ -336,6 +341,9 @@ class TraceReader {
     if (key.value == "send") return static_cast<void>(out.send = json_.sizes());
     if (key.value == "receive") return static_cast<void>(out.receive = json_.sizes());
     if (key.value == "order") return static_cast<void>(out.order = json_.numbers());
+    if (key.value == "divisor") return static_cast<void>(out.divisor = scanner_.number().value);
+    if (key.value == "length") return static_cast<void>(out.length = scanner_.number().value);
+    if (key.value == "degree") return static_cast<void>(out.degree = scanner_.number().value);
     if (key.value == "padding") return padding(key, out);
     if (key.value == "reduction") return reduction(out);
     fail_key(key, "an operation");
@@ -364,8 +372,14 @@ class TraceReader {
   [[nodiscard]] Function function(const Place& all) {
     Function out;
     out.name = "redistribute";
+    if (!source_.empty()) {
+      const bool is_plain = !has_control_character(source_);
+      out.name += " at " + (is_plain ? shortened(source_) : shown_name(source_));
+    }
     out.place = json_.file_place(all);
-    dtensor::lower(std::move(ranks_), places_, out);
+    const dtensor::Preparation preparation = prepare();
+    out.prepares_addends = preparation.norm || preparation.has_mask || !preparation.rows.empty();
+    dtensor::lower(std::move(ranks_), places_, preparation, out);
     if (out.devices > most_devices) {
       refuse_at(mesh_->place, Code::limit_reached, fmt::format("more than {} ranks", most_devices));
     }
@@ -374,6 +388,88 @@ class TraceReader {
     out.from = written(*from_, placed);
     out.to = written(*to_, placed);
     return out;
+  }
+  /// Says addends of a norm as those of the sum that they are added by, and how both are made ready.
+  [[nodiscard]] dtensor::Preparation prepare() {
+    dtensor::Preparation out;
+    const bool ends_masked = has_mask(*to_);
+    out.has_mask = has_mask(*from_);
+    out.keeps_mask = out.has_mask && ends_masked;
+    for (Placements* end : {&*from_, &*to_}) {
+      for (std::string& text : end->texts) {
+        const auto norm = norm_of(text, end->place);
+        if (!norm) continue;
+        if (out.norm.value_or(*norm) != *norm || out.has_mask || ends_masked) {
+          refuse_at(end->place, Code::unsupported, "addends of several kinds in one array");
+        }
+        out.norm = norm;
+        text = "Partial(sum)";
+      }
+    }
+    if (ends_masked && !out.has_mask) out.rows = own_rows();
+    return out;
+  }
+  /// The rows of every rank for `_MaskPartial(sum, (128256, 4096), 0)`, where that says them. Its elements are indices
+  /// that are moved nowhere, so that it is a copy.
+  [[nodiscard]] std::vector<std::pair<Size, Size>> own_rows() {
+    std::vector<std::pair<Size, Size>> out;
+    Size below = static_cast<Size>(mesh_->ranks.size());
+    for (std::size_t k = 0; k < std::min(to_->texts.size(), mesh_->sizes.size()); ++k) {
+      const Size pieces = mesh_->sizes[k];
+      below /= pieces;
+      if (!is_mask(to_->texts[k]) || pieces == 1) continue;
+      const auto extent = masked_extent(to_->texts[k]);
+      if (!extent || !out.empty()) return {};
+      for (std::size_t rank = 0; rank < mesh_->ranks.size(); ++rank) {
+        const Size block = ceil_div(*extent, pieces);
+        const Size at = static_cast<Size>(rank) / below % pieces;
+        const Size start = at == 0 || block <= *extent / at ? at * block : *extent;
+        out.emplace_back(start, std::min(block, *extent - start));
+      }
+      to_->texts[k] = "Replicate()";
+    }
+    return out;
+  }
+  /// The extent of the dimension that such a placement names: of its numbers the last is the dimension, and those in
+  /// front of it are the extents.
+  [[nodiscard]] static std::optional<Size> masked_extent(std::string_view text) {
+    std::vector<Size> numbers;
+    while (!text.empty()) {
+      if (!is_digit(text.front())) {
+        text.remove_prefix(1);
+        continue;
+      }
+      const auto read =
+          std::from_chars(text.data(), text.data() + text.size(), numbers.emplace_back());
+      if (read.ec != std::errc()) return std::nullopt;
+      text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+    }
+    if (numbers.empty() || numbers.back() >= static_cast<Size>(numbers.size()) - 1)
+      return std::nullopt;
+    return numbers[static_cast<std::size_t>(numbers.back())];
+  }
+  /// Whether an axis along which there are several devices has rows that are to become zeros.
+  [[nodiscard]] bool has_mask(const Placements& end) const {
+    for (std::size_t k = 0; k < std::min(end.texts.size(), mesh_->sizes.size()); ++k) {
+      if (is_mask(end.texts[k]) && mesh_->sizes[k] > 1) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] static bool is_mask(std::string_view text) {
+    return text.starts_with("_MaskPartial(") || text.starts_with("MaskP(");
+  }
+  /// The degree of `_NormPartial(2.0)`.
+  [[nodiscard]] static std::optional<Size> norm_of(std::string_view text, const Place& place) {
+    for (const std::string_view name : {"_NormPartial(", "_NormP("}) {
+      if (!text.starts_with(name)) continue;
+      std::string_view degree = text.substr(name.size());
+      for (const std::string_view end : {")", ".0"}) {
+        if (degree.ends_with(end)) degree.remove_suffix(end.size());
+      }
+      if (degree.size() == 1 && degree >= "1" && degree <= "9") return degree.front() - '0';
+      refuse_at(place, Code::unsupported, "the degree of a norm that is read is 1 to 9");
+    }
+    return std::nullopt;
   }
   [[nodiscard]] PlacedMesh placed_mesh() const {
     auto placed = parse_any_mesh(mesh_text(*mesh_), "mesh");
@@ -401,6 +497,7 @@ class TraceReader {
   Json& json_;
   Scanner& scanner_;
   bool named_ = false;
+  std::string source_;
   std::optional<MeshWords> mesh_;
   std::optional<Shape> shape_;
   std::optional<Placements> from_;

@@ -12,11 +12,16 @@ struct Row {
 };
 
 /// In the order of TraceOp.
-constexpr std::array<Row, 14> table = {{{"all_gather", {"group"}},
+constexpr std::array<Row, 19> table = {{{"all_gather", {"group"}},
                                         {"all_to_all", {"group", "send", "receive"}},
                                         {"reduce_scatter", {"group", "reduction"}},
                                         {"all_reduce", {"group", "reduction"}},
                                         {"broadcast", {"group", "root"}},
+                                        {"divide", {"divisor", "degree"}},
+                                        {"power", {"degree"}},
+                                        {"root", {"degree"}},
+                                        {"mask"},
+                                        {"rows", {"start", "length"}},
                                         {"split", {"dim"}},
                                         {"cat", {"dim"}},
                                         {"slice", {"dim", "start"}},

@@ -21,6 +21,11 @@ enum class TraceOp {
   reduce_scatter,
   all_reduce,
   broadcast,
+  divide,
+  power,
+  root,
+  mask,
+  rows,
   split,
   cat,
   slice,
@@ -49,7 +54,8 @@ struct TraceStep {
   std::vector<Shape> sizes;   ///< of what it makes
   std::vector<Size> group;    ///< of a collective
   std::size_t dim = 0;        ///< of split, cat and slice
-  Size start = 0;             ///< of slice
+  Size start = 0;             ///< of slice and rows
+  Size length = 0;            ///< of rows
   std::size_t root = 0;       ///< of broadcast: a rank
   std::vector<Size> send;     ///< of all_to_all: rows for every member
   std::vector<Size> receive;  ///< and rows of every member
@@ -58,6 +64,18 @@ struct TraceStep {
   std::vector<std::size_t> order;     ///< of transpose
   Addition addition = Addition::sum;  ///< of what reduces
   bool is_average = false;            ///< of what reduces: a sum, divided by the number of members
+  Size divisor = 1;                   ///< of divide: of which `degree` is the root that divides
+  Size degree = 1;                    ///< of divide, power and root
+};
+
+/// How the addends of a trace's ends are to be made ready before they are added.
+struct Preparation {
+  std::optional<Size> norm = {};  ///< of a norm: raised to this power
+  bool has_mask = false;          ///< of embeddings: the start has rows that are to become zeros
+  bool keeps_mask = false;        ///< and the end may have them, too
+  /// Of indices of an embedding: which rows each rank has, by their first and their number. They are counted from the
+  /// first of them, and indices of others become zeros.
+  std::vector<std::pair<Size, Size>> rows = {};
 };
 
 struct RankTrace {
