@@ -66,7 +66,8 @@ set(RETILE_WITH_ALL
     "^spec\\.oracle\\.certify_lines$"
     "^notation\\.paper\\.typing_vs_spec_exhaustive$"
     "^house\\.foreign\\.fuzz$"
-    "^house\\.install\\.")
+    "^house\\.install\\."
+    "^house\\.peers\\.jobs$")
 # Cases of GoogleTest that run with `scripts/test --all` only, as "<entry>|<filter>": they are the entry <entry>.more, and
 # <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes, or small sums.
 set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/2:Small/EveryPair.*/3"

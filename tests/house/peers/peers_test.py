@@ -122,6 +122,8 @@ class Found(unittest.TestCase):
         torch = ["torch-2.15.0-order.json", ["x:2", "[1{x}2]", "[2]"], [1, 0]]
         self.assertEqual((self.judged(*jax)["right"], self.judged(*torch)["right"]), (False, False))
         self.assertIs(self.judged("jax-0.12.0-groups.mlir", *torch[1:])["right"], True)  # what becomes of it is wrong
+        flat = {**emit.problem_of("x:2,y:2", "[1{x}2]", "[2]"), "shape": [5], "from": [["x", "y"]]}
+        self.assertIs(judge(flat, "dtensor", (ROOT / "examples/found/torch-2.15.0-flattened.json").read_text())["right"], False)
         # Control: with the pairs that the two shardings ask for, and with the ranks in the order of the mesh, they are right.
         pairs = "[[0, 0], [4, 1], [2, 2], [6, 3], [1, 4], [5, 5], [3, 6], [7, 7]]"
         self.assertIs(self.judged(*jax, mend=lambda text: re.sub(r"\[\[0, 0\].*\]\]", pairs, text))["right"], True)
