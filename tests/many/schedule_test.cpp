@@ -107,6 +107,15 @@ TEST(Schedule, tiles_on_the_way_count) {
   EXPECT_EQ(text_of(arrays, 23), "no order of the arrays keeps the limit; least 24");
 }
 
+TEST(Schedule, thousands_of_kinds_that_find_no_room) {
+  Arrays arrays;
+  const Problem problem = parse_problem("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]").value();
+  for (int k = 0; k < 3000; ++k) add(arrays, problem, 1, 1);
+  const auto made = many::schedule(arrays, limited(3000 * 12));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->sums.front().peak, 3000 * 12);
+}
+
 TEST(Schedule, without_an_exchange_the_least_limit_is_not_known) {
   const Arrays arrays = one_kind("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]", 2, 1);
   PlanOptions options = limited(29);

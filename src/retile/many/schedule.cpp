@@ -217,18 +217,28 @@ class Scheduler {
     return out;
   }
 
+  /// Exchanges take the place of ever more kinds' steps, so that thousands of kinds are filled in a few times.
   std::optional<Unscheduled> fill_rounds() {
-    while (true) {
+    for (std::size_t more = 1;; more *= 2) {
       Rounds rounds(rows_, limit_, out_.sums);
-      const auto stuck = rounds.fill(order());
+      const std::vector<std::size_t> kinds = order();
+      const auto stuck = rounds.fill(kinds);
       if (!stuck) {
         out_.rounds = rounds.rounds();
         return std::nullopt;
       }
-      Way& way = out_.ways[*stuck];
-      if (way.is_exchange() || options_.collectives) return over_limit();
-      way.direct = true;
-      rows_[*stuck].holding.going = rows_[*stuck].holding.to;
+      if (out_.ways[*stuck].is_exchange() || options_.collectives) return over_limit();
+      send_directly(std::find(kinds.begin(), kinds.end(), *stuck), kinds.end(), more);
+    }
+  }
+  /// The first of these kinds that go by steps, at most so many.
+  template <typename Iterator>
+  void send_directly(Iterator kind, Iterator end, std::size_t most) {
+    for (; kind != end && most > 0; ++kind) {
+      if (out_.ways[*kind].is_exchange()) continue;
+      out_.ways[*kind].direct = true;
+      rows_[*kind].holding.going = rows_[*kind].holding.to;
+      --most;
     }
   }
 
