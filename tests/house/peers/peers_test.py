@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "peers"))
 
 try:
-    import numpy  # noqa: F401
+    import numpy
 except ImportError:
     print("skipped: needs numpy")
     sys.exit(77)
@@ -34,6 +34,7 @@ import pages  # noqa: E402
 import read_dtensor  # noqa: E402
 import record_dtensor  # noqa: E402
 import section8  # noqa: E402
+import tile_bytes  # noqa: E402
 from evaluate import judge, problems_of  # noqa: E402
 
 # As the release emitted them: 0.10.2 of JAX made wrong groups of 120. MLIR makes one step of the two of 428. The sums of 15 are missing
@@ -128,6 +129,38 @@ class Found(unittest.TestCase):
         pairs = "[[0, 0], [4, 1], [2, 2], [6, 3], [1, 4], [5, 5], [3, 6], [7, 7]]"
         self.assertIs(self.judged(*jax, mend=lambda text: re.sub(r"\[\[0, 0\].*\]\]", pairs, text))["right"], True)
         self.assertIs(self.judged(*torch, mend=lambda text: text.replace("[0, 1], \"in\"", "[1, 0], \"in\""))["right"], True)
+
+
+class Tiles(unittest.TestCase):
+    """What peers/tile_bytes.py says of the tiles of a torch job."""
+
+    def ranks(self, shape, start, end, before, after, sizes):
+        mesh = {"names": [f"x{k}" for k in range(len(sizes))], "sizes": sizes, "ranks": list(range(len(before)))}
+        return {rank: {"mesh": mesh, "shape": shape, "from": start, "to": end, "before": numpy.array(one, dtype=numpy.float32),
+                       "after": numpy.array(other, dtype=numpy.float32)} for rank, (one, other) in enumerate(zip(before, after))}
+
+    def test_tiles_are_what_placements_say(self):
+        whole = [0, 1, 2, 3, 4]
+        strided = [[[0, 3], [1, 4], [2], []], ["_StridedShard(dim=0, sf=2)"], [4]]
+        for before, start, sizes in ([[[0, 1], [2, 3], [4], []], ["Shard(0)"], [4]], [[[0, 1], [2], [3], [4]], ["Shard(0)", "Shard(0)"], [2, 2]],
+                                     [[[0, 1], [3], [2], [4]], ["Shard(0)[1]", "Shard(0)[0]"], [2, 2]], strided):
+            end, after = ["Replicate()"] * len(sizes), [whole] * 4
+            self.assertEqual(tile_bytes.compared(self.ranks([5], start, end, before, after, sizes)), "equal", start)
+            exchanged = [whole] * 3 + [[0, 1, 2, 4, 3]]
+            self.assertEqual(tile_bytes.compared(self.ranks([5], start, end, before, exchanged, sizes)), "rank 3 has other numbers than its replicas")
+            self.assertEqual(tile_bytes.compared(self.ranks([5], start, end, before, [exchanged[3]] * 4, sizes)), "element [3] differs")
+            self.assertIn("its placements say [5]", tile_bytes.compared(self.ranks([5], start, end, before, [whole[1:]] * 4, sizes)))
+
+    def test_addends_are_added_as_placements_say(self):
+        for word, total in (("Partial(sum)", [4, 6]), ("Partial(avg)", [2, 3]), ("Partial(max)", [3, 4]), ("_NormPartial(2.0)", [10 ** 0.5, 20 ** 0.5])):
+            for after, said in ((total, "equal"), ([total[0], total[1] + 1], "element [1] differs")):
+                ranks = self.ranks([2], [word], ["Replicate()"], [[1, 2], [3, 4]], [after, after], [2])
+                self.assertEqual(tile_bytes.compared(ranks), said, word)
+
+    def test_indices_are_those_of_own_rows(self):
+        for after, said in (([[0, 4, 0], [3, 0, 0]], "equal"), ([[0, 4, 0], [8, 0, 0]], "rank 1 has other indices")):
+            ranks = self.ranks([3], ["Replicate()"], ["_MaskPartial(sum, (9, 4), 0)"], [[8, 4, 0]] * 2, after, [2])
+            self.assertEqual(tile_bytes.compared(ranks), said)
 
 
 class Asked(unittest.TestCase):
