@@ -371,11 +371,7 @@ class TraceReader {
 
   [[nodiscard]] Function function(const Place& all) {
     Function out;
-    out.name = "redistribute";
-    if (!source_.empty()) {
-      const bool is_plain = !has_control_character(source_);
-      out.name += " at " + (is_plain ? shortened(source_) : shown_name(source_));
-    }
+    out.name = source_.empty() ? "redistribute" : "redistribute at " + shortened(source_);
     out.place = json_.file_place(all);
     const dtensor::Preparation preparation = prepare();
     out.prepares_addends = preparation.norm || preparation.has_mask || !preparation.rows.empty();
