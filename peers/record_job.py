@@ -17,6 +17,7 @@ The ranks of a mesh do the same redistributes in the same order. So the k-th of 
 (`retile.dtensor-trace/1`, docs/ledger/peers.md).
 """
 
+import contextlib
 import functools
 import json
 import pickle
@@ -28,8 +29,7 @@ from pathlib import Path
 
 from record_dtensor import Tracer
 
-
-MOST_PARTS = 4096
+MOST_PARTS = 4096  # that an array is put together of, in another order
 
 
 def placement_words(spec):
@@ -37,7 +37,8 @@ def placement_words(spec):
     shard that stands for such an order, as of sharded parameters in tensor parallel, is one, too."""
     placements, order = spec.placements, spec.shard_order
     if spec.use_strided_shard_as_shard_order:
-        placements, order = spec._normalize_placements_into_shard_order(spec.placements, spec.mesh)
+        with contextlib.suppress(AssertionError, ValueError):  # those that stand for no order stay what they are
+            placements, order = spec._normalize_placements_into_shard_order(spec.placements, spec.mesh)
     words = [placement_word(one) for one in placements]
     for entry in order or ():
         if list(entry.mesh_dims) != sorted(entry.mesh_dims):

@@ -103,7 +103,7 @@ def run(name, way, folder):
             print(json.dumps({"number": number, **summary(ranks)}), file=log)
             if not any("raised" in one for one in ranks.values()) and not record_job.disagreement(ranks):
                 (folder / f"{number}.json").write_text(record_job.trace_text(ranks, f"torch {torch.__version__}", WAYS[way]))
-    for path in folder.glob("*.pickle"):
+    for path in [*folder.glob("*.pickle"), *folder.glob("store")]:
         path.unlink()
     return len(redistributes), len(failed)
 
