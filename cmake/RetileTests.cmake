@@ -52,7 +52,7 @@ set(RETILE_TIMEOUT_all 300)
 # and a fuzzer for the mistake that house.foreign.ctest finds.
 set(RETILE_WITH_ALL
     "^exec\\.mpi\\..*\\.ranks_(3|6|8|12|64)$"
-    "^exec\\.mpi\\.redistribute\\.ranks_24$"
+    "^exec\\.mpi\\.(redistribute|planned)\\.ranks_24$"
     "^exec\\.mpi\\.nodes\\.(TwoNodes|Tcp)$"
     "^cli\\.run_mpi_everysize$"
     "^cli\\.many_run_every$"

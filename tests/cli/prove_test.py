@@ -162,7 +162,7 @@ allpermute source=[37800]<=[1,21,150,3,4]T(2,0,1,3,4)<=[135,2,140]T(1,0,2)<=[14,
 
     def test_progress_on_a_terminal_is_one_line(self):
         read, write = pty.openpty()
-        with subprocess.Popen([RETILE, "prove", self.write("many", self.MANY_STEPS), "--timeout", "3"],
+        with subprocess.Popen([RETILE, "prove", self.write("many", self.MANY_STEPS), "--timeout", "2"],
                               stdout=subprocess.PIPE, stderr=write) as running:
             os.close(write)
             said = b""

@@ -560,7 +560,7 @@ Counts compared(std::uint64_t seed, int count) {
 
 TEST(Coarse, verdicts_are_those_on_all_elements) {
   const int count = support::samples(480);
-  const Counts counts = compared(1, count);
+  const Counts counts = compared(3, count);
   EXPECT_GT(counts.cases, 2 * count);
   EXPECT_GT(counts.right, count / 2);
   EXPECT_GT(counts.coarser, count);

@@ -87,15 +87,18 @@ class Table(unittest.TestCase):
 
 
 class Moves(unittest.TestCase):
-    """On a copy of the rooms."""
+    """On a copy of two rooms, with the mutants there."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        for room in MUTANTS.ROOMS:
+        for room in ("src/retile/core", "src/retile/spmd"):
             shutil.copytree(ROOT / room, self.root / room)
         self.table = MUTANTS.load(ROOT)
+        elsewhere = set(self.lost())
+        self.table = [mutant for mutant in self.table if mutant["id"] not in elsewhere]
+        self.assertGreater(len(self.table), 40)
 
     def lost(self, table=None):
         sources = MUTANTS.Sources(self.root)
@@ -106,7 +109,6 @@ class Moves(unittest.TestCase):
         path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
 
     def test_a_function_that_moves_and_is_formatted_anew_keeps_its_mutants(self):
-        self.assertEqual(self.lost(), [])
         text = (self.root / "src/retile/core/mesh.cpp").read_text(encoding="utf-8")
         (self.root / "src/retile/core/mesh.cpp").unlink()
         self.change("src/retile/core/layout.cpp", lambda before: before + re.sub(r"\n +", " ", text).replace("(", "(\n  "))
