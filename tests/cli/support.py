@@ -133,7 +133,7 @@ def spoiled(case, *backend):
     arguments = ["run", "--mesh", "a:2,b:2", "[512{a}1024, 2048]", "[1024, 512{b,a}2048]", "--input", path, "--output",
                  case.path("out.npy"), *backend]
     # Long enough for the first word about the progress, and for the change behind it.
-    for repetitions in (100, 1000, 10000, 100000):
+    for repetitions in (300, 1000, 2500, 6000, 15000, 40000, 100000):
         job = subprocess.Popen([RETILE, *arguments, "--repeat", str(repetitions)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=environment())
         said = b""
