@@ -38,6 +38,7 @@ PICKS = {
     ("exec/add/sums.cpp", "Exchange"): 1,
     ("exec/cuda/executor.cpp", "Exchange"): 1,
     ("foreign/coarse.cpp", "Assemble"): 1,  # an action of foreign texts
+    ("many/traffic.cpp", "Exchange"): 1,  # whose boxes are listed, so that nobody needs to make them to count them
 }
 
 
@@ -172,16 +173,6 @@ class Steps(unittest.TestCase):
     def test_every_room_that_visits_is_a_test(self):
         self.assertEqual(sorted({room_of(path) for path in self.visits}), sorted(ROOMS))
 
-    def test_no_step_is_picked_out(self):
-        found = {}
-        for path in sorted((SRC / "retile").rglob("*")):
-            if path.suffix in (".h", ".cpp", ".cu", ".inc"):
-                for pick in PICKED.finditer(read(path)):
-                    key = (path.relative_to(SRC / "retile").as_posix(), pick[1])
-                    found[key] = found.get(key, 0) + 1
-        self.assertEqual(found, PICKS)
-        self.assertTrue(PICKED.search("std::holds_alternative<Dynslice>(op)"))
-
     def test_a_faithful_copy_compiles(self):
         faithful = self.copy("faithful", TABLE, read(SRC / TABLE))
         self.assertEqual(compiled(self.commands[SRC / "retile" / CONTROL], faithful), "")
@@ -201,6 +192,18 @@ class Steps(unittest.TestCase):
         complaints = compiled(command, self.includes).replace(str(lax), str(path))
         self.assertNotEqual(complaints, "")
         self.assertEqual(self.missed(path, complaints), [self.visits[path][number][0]])
+
+
+class Picks(unittest.TestCase):
+    def test_no_step_is_picked_out(self):
+        found = {}
+        for path in sorted((SRC / "retile").rglob("*")):
+            if path.suffix in (".h", ".cpp", ".cu", ".inc"):
+                for pick in PICKED.finditer(read(path)):
+                    key = (path.relative_to(SRC / "retile").as_posix(), pick[1])
+                    found[key] = found.get(key, 0) + 1
+        self.assertEqual(found, PICKS)
+        self.assertTrue(PICKED.search("std::holds_alternative<Dynslice>(op)"))
 
 
 for name in ROOMS:
