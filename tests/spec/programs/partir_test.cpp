@@ -14,6 +14,9 @@ namespace spec::partir_test {
 namespace {
 
 using namespace partir;  // NOLINT(google-build-using-namespace): its functions are the subject
+// Beside files that read other parts of spec/, which have these names, too.
+using partir::Path;
+using partir::rewrite;
 
 #ifdef RETILE_SLOW_TESTS
 constexpr int rounds = 50'000;
