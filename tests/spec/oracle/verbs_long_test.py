@@ -7,7 +7,7 @@ from verbs_test import Case, oracle
 
 
 class Long(Case):
-        def test_limits_of_normalize(self):
+    def test_limits_of_normalize(self):
         self.says(["normalize", "--mesh", "x:4294967296", "[4]"], "undecided: more than 2^31 devices along an axis\n", 3)
         axes = ["x%d" % k for k in range(40)]
         long = f"[1{{{','.join(axes)}}}{2**40}, 1048576]" + " allgather(0)" * 30 + " alltoall(0,1)" * 9
