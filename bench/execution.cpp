@@ -42,6 +42,7 @@
 namespace {
 
 using bench::give_up;
+using bench::into;
 using bench::median;
 using bench::process;
 using bench::processes;
@@ -559,43 +560,21 @@ std::vector<std::string> names_of(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
-  MPI_Comm_size(MPI_COMM_WORLD, &processes);
   std::vector<Size> sizes = sizes_of("64,1024,16384,262144");
   int rounds = 5;
   std::string only;
   std::string path;
   Measuring how;
   bool uneven = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--help" || i + 1 == argc) {
-      if (process == 0) std::cout << usage;
-      MPI_Finalize();
-      return option == "--help" ? 0 : 2;
-    }
-    const std::string value = argv[++i];
-    if (option == "--sizes") {
-      sizes = sizes_of(value);
-    } else if (option == "--rounds") {
-      rounds = std::max(1, std::stoi(value));
-    } else if (option == "--only") {
-      only = value;
-    } else if (option == "--ways") {
-      how.ways = names_of(value);
-    } else if (option == "--offsets") {
-      how.offsets = sizes_of(value);
-    } else if (option == "--output") {
-      path = value;
-    } else if (option == "--uneven") {
-      uneven = value == "yes";
-    } else if (option == "--falsify") {
-      how.falsified = value;
-    } else {
-      give_up("unknown option " + option);
-    }
-  }
+  bench::begin(argc, argv, usage,
+               {{"--sizes", [&](const std::string& value) { sizes = sizes_of(value); }},
+                {"--rounds", into(rounds)},
+                {"--only", into(only)},
+                {"--ways", [&](const std::string& value) { how.ways = names_of(value); }},
+                {"--offsets", [&](const std::string& value) { how.offsets = sizes_of(value); }},
+                {"--output", into(path)},
+                {"--uneven", [&](const std::string& value) { uneven = value == "yes"; }},
+                {"--falsify", into(how.falsified)}});
   Json results{{"schema", "retile.execution_run/1"},
                {"processes", processes},
                {"rounds", rounds},
@@ -618,14 +597,6 @@ int main(int argc, char** argv) {
       results["problems"].push_back(std::move(result));
     }
   }
-  if (process == 0 && !path.empty()) {
-    if (FILE* file = std::fopen(path.c_str(), "w"); file != nullptr) {
-      std::fputs((results.dump(1) + "\n").c_str(), file);
-      std::fclose(file);
-    } else {
-      give_up("cannot write " + path);
-    }
-  }
-  MPI_Finalize();
+  bench::end(results, path);
   return 0;
 }

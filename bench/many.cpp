@@ -34,6 +34,7 @@
 namespace {
 
 using bench::give_up;
+using bench::into;
 using bench::median;
 using bench::process;
 using bench::processes;
@@ -215,36 +216,17 @@ constexpr const char* usage =
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
-  MPI_Comm_size(MPI_COMM_WORLD, &processes);
   std::string from = "2x2";
   std::string path;
   std::string falsified;
   int rounds = 5;
   Size scale = 1;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--help" || i + 1 == argc) {
-      if (process == 0) std::cout << usage;
-      MPI_Finalize();
-      return option == "--help" ? 0 : 2;
-    }
-    const std::string value = argv[++i];
-    if (option == "--from") {
-      from = value;
-    } else if (option == "--scale") {
-      scale = std::max(1, std::stoi(value));
-    } else if (option == "--rounds") {
-      rounds = std::max(1, std::stoi(value));
-    } else if (option == "--output") {
-      path = value;
-    } else if (option == "--falsify") {
-      falsified = value;
-    } else {
-      give_up("unknown option " + option);
-    }
-  }
+  bench::begin(argc, argv, usage,
+               {{"--from", into(from)},
+                {"--scale", into(scale)},
+                {"--rounds", into(rounds)},
+                {"--output", into(path)},
+                {"--falsify", into(falsified)}});
   const std::size_t cross = std::min(from.find('x'), from.size() - 1);
   Json results{{"schema", "retile.many_run/1"},
                {"processes", processes},
@@ -253,12 +235,6 @@ int main(int argc, char** argv) {
                {"mpi", bench::mpi_version()}};
   results["problem"] = measure(std::stoll(from.substr(0, cross)),
                                std::stoll(from.substr(cross + 1)), scale, rounds, falsified);
-  if (process == 0 && !path.empty()) {
-    FILE* const file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) give_up("cannot write " + path);
-    std::fputs((results.dump(1) + "\n").c_str(), file);
-    std::fclose(file);
-  }
-  MPI_Finalize();
+  bench::end(results, path);
   return 0;
 }

@@ -34,6 +34,7 @@
 namespace {
 
 using bench::give_up;
+using bench::into;
 using bench::median;
 using bench::process;
 using bench::processes;
@@ -128,33 +129,15 @@ constexpr const char* usage =
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
-  MPI_Comm_size(MPI_COMM_WORLD, &processes);
   std::string sizes = "16384,262144";
   std::string path;
   std::string falsified;
   int rounds = 9;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--help" || i + 1 == argc) {
-      if (process == 0) std::cout << usage;
-      MPI_Finalize();
-      return option == "--help" ? 0 : 2;
-    }
-    const std::string value = argv[++i];
-    if (option == "--sizes") {
-      sizes = value;
-    } else if (option == "--rounds") {
-      rounds = std::max(1, std::stoi(value));
-    } else if (option == "--output") {
-      path = value;
-    } else if (option == "--falsify") {
-      falsified = value;
-    } else {
-      give_up("unknown option " + option);
-    }
-  }
+  bench::begin(argc, argv, usage,
+               {{"--sizes", into(sizes)},
+                {"--rounds", into(rounds)},
+                {"--output", into(path)},
+                {"--falsify", into(falsified)}});
   Json results{{"schema", "retile.one_shot_run/1"},
                {"processes", processes},
                {"rounds", rounds},
@@ -167,12 +150,6 @@ int main(int argc, char** argv) {
         measure(Size{std::stoll(sizes.substr(at, comma - at))} << 10, rounds, falsified));
     at = comma + 1;
   }
-  if (process == 0 && !path.empty()) {
-    FILE* const file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) give_up("cannot write " + path);
-    std::fputs((results.dump(1) + "\n").c_str(), file);
-    std::fclose(file);
-  }
-  MPI_Finalize();
+  bench::end(results, path);
   return 0;
 }

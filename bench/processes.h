@@ -1,14 +1,19 @@
-// What programs on MPI processes share: who they are, how they end, and how long something takes all of them.
+// What programs on MPI processes share: who they are, what they are asked, how they end, how long something takes
+// all of them, and where the results go.
 #pragma once
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -42,6 +47,51 @@ inline void succeed(const retile::Result<void>& done) {
   MPI_Get_library_version(text.data(), &length);
   const std::string all(text.data(), static_cast<std::size_t>(length));
   return all.substr(0, all.find(','));
+}
+
+/// What takes the value of an option.
+using Options = std::map<std::string, std::function<void(const std::string&)>>;
+
+/// Begins with MPI, and reads words in pairs, an option and its value. Ends the program where it is asked for help
+/// or a value is missing.
+inline void begin(int argc, char** argv, const char* usage, const Options& options) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  for (int i = 1; i < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--help" || i + 1 == argc) {
+      if (process == 0) std::cout << usage;
+      MPI_Finalize();
+      std::exit(option == "--help" ? 0 : 2);
+    }
+    const auto found = options.find(option);
+    if (found == options.end()) give_up("unknown option " + option);
+    found->second(argv[i + 1]);
+  }
+}
+
+/// An option's value is kept as it is.
+[[nodiscard]] inline std::function<void(const std::string&)> into(std::string& text) {
+  return [&text](const std::string& value) { text = value; };
+}
+/// Or is a number, from 1 on.
+template <typename Number>
+[[nodiscard]] std::function<void(const std::string&)> into(Number& number) {
+  return [&number](const std::string& value) {
+    number = std::max(Number{1}, static_cast<Number>(std::stoll(value)));
+  };
+}
+
+/// The first process writes the results, if anywhere, and all end.
+inline void end(const nlohmann::ordered_json& results, const std::string& path) {
+  if (process == 0 && !path.empty()) {
+    FILE* const file = std::fopen(path.c_str(), "w");
+    if (file == nullptr) give_up("cannot write " + path);
+    std::fputs((results.dump(1) + "\n").c_str(), file);
+    std::fclose(file);
+  }
+  MPI_Finalize();
 }
 
 /// Seconds since the machine started. All read the clock of the one node; MPI_Wtime would begin with each

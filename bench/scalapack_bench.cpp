@@ -35,6 +35,7 @@
 namespace {
 
 using bench::give_up;
+using bench::into;
 using bench::median;
 using bench::process;
 using bench::processes;
@@ -392,47 +393,16 @@ constexpr const char* usage =
     "  --output FILE   the results as JSON\n"
     "  --falsify NAME  change an element of what this contender brought: it must be found\n";
 
-Given given_by(int argc, char** argv) {
-  Given out;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--help" || i + 1 == argc) {
-      if (process == 0) std::cout << usage;
-      MPI_Finalize();
-      std::exit(option == "--help" ? 0 : 2);
-    }
-    const std::string value = argv[++i];
-    if (option == "--sizes") {
-      out.sizes = value;
-    } else if (option == "--rounds") {
-      out.rounds = std::max(1, std::stoi(value));
-    } else if (option == "--only") {
-      out.only = value;
-    } else if (option == "--output") {
-      out.path = value;
-    } else if (option == "--falsify") {
-      out.falsified = value;
-    } else {
-      give_up("unknown option " + option);
-    }
-  }
-  return out;
-}
-
-void write(const std::string& path, const Json& results) {
-  FILE* const file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) give_up("cannot write " + path);
-  std::fputs((results.dump(1) + "\n").c_str(), file);
-  std::fclose(file);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
-  MPI_Comm_size(MPI_COMM_WORLD, &processes);
-  const Given given = given_by(argc, argv);
+  Given given;
+  bench::begin(argc, argv, usage,
+               {{"--sizes", into(given.sizes)},
+                {"--rounds", into(given.rounds)},
+                {"--only", into(given.only)},
+                {"--output", into(given.path)},
+                {"--falsify", into(given.falsified)}});
   if ((processes & (processes - 1)) != 0) give_up("the number of processes is no power of two");
   Json results{{"schema", "retile.scalapack_run/1"},
                {"processes", processes},
@@ -450,7 +420,6 @@ int main(int argc, char** argv) {
     }
     at = comma + 1;
   }
-  if (process == 0 && !given.path.empty()) write(given.path, results);
-  MPI_Finalize();
+  bench::end(results, given.path);
   return 0;
 }

@@ -36,6 +36,7 @@
 namespace {
 
 using bench::give_up;
+using bench::into;
 using bench::median;
 using bench::process;
 using bench::processes;
@@ -263,54 +264,27 @@ constexpr const char* usage =
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
-  MPI_Comm_size(MPI_COMM_WORLD, &processes);
   Size kib = 262144;
   int rounds = 5;
   std::string path;
   std::string falsified;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--help" || i + 1 == argc) {
-      if (process == 0) std::cout << usage;
-      MPI_Finalize();
-      return option == "--help" ? 0 : 2;
-    }
-    const std::string value = argv[++i];
-    if (option == "--kib") {
-      kib = std::max<Size>(std::stoll(value), 1);
-    } else if (option == "--rounds") {
-      rounds = std::max(1, std::stoi(value));
-    } else if (option == "--output") {
-      path = value;
-    } else if (option == "--falsify") {
-      falsified = value;
-    } else {
-      give_up("unknown option " + option);
-    }
-  }
+  bench::begin(argc, argv, usage,
+               {{"--kib", into(kib)},
+                {"--rounds", into(rounds)},
+                {"--output", into(path)},
+                {"--falsify", into(falsified)}});
   const Size elements = std::max<Size>((kib << 10) / element_bytes / processes, 1) * processes;
   Json results{{"schema", "retile.sums_run/1"},
                {"processes", processes},
                {"rounds", rounds},
                {"machine", copy_bench::machine()},
-               {"problems", Json::array()}};
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  results["mpi"] = std::string(version, std::find(version, version + length, ','));
+               {"problems", Json::array()},
+               {"mpi", bench::mpi_version()}};
   for (const bool scatters : {true, false}) {
     Json result = measure(scatters, elements, rounds, falsified);
     if (process == 0) print(result);
     results["problems"].push_back(std::move(result));
   }
-  if (process == 0 && !path.empty()) {
-    FILE* const file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) give_up("cannot write " + path);
-    std::fputs((results.dump(1) + "\n").c_str(), file);
-    std::fclose(file);
-  }
-  MPI_Finalize();
+  bench::end(results, path);
   return 0;
 }
