@@ -1,6 +1,7 @@
 """`--many`: the parameters of a model in one file, planned by kind, summed by device, and as the part of one rank."""
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -17,13 +18,6 @@ def llama(*words):
     """Lines for --many: the parameters of a Llama 3 model, of 70B where nothing else is said."""
     script = os.path.join(ROOT, "examples/many/llama.py")
     return subprocess.run([sys.executable, script, *words], stdout=subprocess.PIPE, check=True, text=True).stdout
-
-
-def elements(extents):
-    out = 1
-    for extent in extents:
-        out *= extent
-    return out
 
 
 def arrays_of(text):
@@ -75,7 +69,7 @@ class Plans(Case):
             for row in program["steps"][0]["transfers"]:
                 if row[0] == row[1]:
                     continue
-                moved = 2 * elements(row[-len(array["shape"]):])
+                moved = 2 * math.prod(row[-len(array["shape"]):])
                 got[row[0]] = got.get(row[0], 0) + moved
                 gave[row[1]] = gave.get(row[1], 0) + moved
         return got, gave
@@ -141,7 +135,7 @@ class Plans(Case):
         self.assertEqual([kind["by_nodes"] for kind in alone["kinds"]], [False] * 6 + [True])
         self.assertNotIn("by_nodes", plain["kinds"][0])
         self.assertNotIn("crossed_bytes", plain["total"])
-        held = 2 * sum(elements(array["shape"]) for array in arrays_of(text))
+        held = 2 * sum(math.prod(array["shape"]) for array in arrays_of(text))
         self.assertEqual(by_nodes["total"]["crossed_bytes"]["all"], held)
         self.assertEqual(alone["total"]["crossed_bytes"]["all"], 2 * held)
         for answer in (plain, by_nodes, alone):
@@ -311,7 +305,7 @@ class Simulated(Case):
             held = 0
             for array in arrays_of(text):
                 cut = 1 if array["to"] == "(Replicate(), Replicate())" else tp
-                held += replicas * tp * elements(array["shape"]) // cut
+                held += replicas * tp * math.prod(array["shape"]) // cut
             self.assertEqual((report["right"], report["elements_checked"], report["processes"], report["arrays"], report["kinds"]),
                              (True, held, processes, 21, 7))
             planned = plan_of(text)["total"]
@@ -406,7 +400,7 @@ class Sizes(Case):
                 answer = json.loads(self.measured("plan", "--many", path, "--json"))
                 self.assertEqual(len(answer["arrays"]), 723)
                 replicas = int(server.split("x")[0])
-                held = sum(elements(one["shape"]) for one in arrays_of(text))
+                held = sum(math.prod(one["shape"]) for one in arrays_of(text))
                 self.assertEqual(held, 70_553_706_496)  # the parameters of Llama 3 70B
                 # Each replica gets all, and each of its eight devices the norms, which are whole.
                 whole = 161 * 8192

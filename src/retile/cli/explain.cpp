@@ -331,11 +331,8 @@ std::string answer_text(const Explanation& answer) {
   const Plan& plan = answer.plan;
   const Size bytes = answer.question.element_bytes;
   std::string out;
-  if (!answer.question.name.empty()) out += clean(shortened(answer.question.name));
-  if (answer.question.arrays.size() > 1) {
-    out += fmt::format(" and {} more", answer.question.arrays.size() - 1);
-  }
-  if (!out.empty()) out += "\n";
+  const std::string& name = answer.question.name;
+  if (!name.empty()) out += name_and_more(name, answer.question.arrays.size()) + "\n";
   out += peer_text(answer.peer, bytes);
   out += fmt::format("enough: holds {}, cost {} ({})\n", amount_text(plan.height, bytes), plan.cost,
                      proof_text(plan, answer.question));

@@ -17,14 +17,12 @@ namespace retile::cli {
 /// What --many takes, in the help of several verbs.
 inline constexpr std::string_view many_help =
     "in the place of FROM and TO: arrays, JSON objects with name, shape, dtype, mesh, mesh_to, "
-    "from and to; - "
-    "for stdin";
+    "from and to; - for stdin";
 
 /// What --node takes.
 inline constexpr std::string_view node_help =
     "with --many: devices of a node, by their numbers; what several of them need alike comes from "
-    "other "
-    "nodes once";
+    "other nodes once";
 
 /// The arrays of a file, and how the first one of every kind is written there.
 struct ReadArrays {
@@ -62,6 +60,8 @@ struct ReadArrays {
                                                           many::Schedule& schedule);
 
 /// `layers.0.wq`, `layers.0.wq and 79 more`
+/// \param count  how many have what is said of this one, itself included
+[[nodiscard]] std::string name_and_more(std::string_view name, std::size_t count);
 [[nodiscard]] std::string arrays_text(const many::Arrays& arrays, const many::Kind& kind);
 /// What devices hold and move in all, some lines.
 [[nodiscard]] std::string totals_text(const many::Arrays& arrays, const many::Schedule& schedule,

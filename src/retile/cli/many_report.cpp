@@ -77,10 +77,14 @@ std::string kinds_text(const Arrays& arrays, const Schedule& schedule) {
 
 }  // namespace
 
-std::string arrays_text(const Arrays& arrays, const Kind& kind) {
-  std::string out = clean(shortened(arrays.names[kind.arrays.front()]));
-  if (kind.arrays.size() > 1) out += fmt::format(" and {} more", kind.arrays.size() - 1);
+std::string name_and_more(std::string_view name, std::size_t count) {
+  std::string out = clean(shortened(name));
+  if (count > 1) out += fmt::format(" and {} more", count - 1);
   return out;
+}
+
+std::string arrays_text(const Arrays& arrays, const Kind& kind) {
+  return name_and_more(arrays.names[kind.arrays.front()], kind.arrays.size());
 }
 
 std::string totals_text(const Arrays& arrays, const Schedule& schedule, bool is_counted) {
@@ -122,6 +126,7 @@ Json total_json(const Schedule& schedule, bool is_counted) {
 
 /// Devices that follow each other and have the same sums are one object.
 Json devices_json(const Schedule& schedule, bool is_counted) {
+  const std::vector<Sum> rows = rows_of(schedule);
   Json out = Json::array();
   for (std::size_t begin = 0, end = 0; begin < schedule.devices.size(); begin = end) {
     for (end = begin + 1; end < schedule.devices.size(); ++end) {
@@ -131,7 +136,7 @@ Json devices_json(const Schedule& schedule, bool is_counted) {
       }
     }
     Json object{{"first", schedule.devices[begin]}, {"last", schedule.devices[end - 1]}};
-    for (const Sum& row : rows_of(schedule)) {
+    for (const Sum& row : rows) {
       object[std::string(row.key)] =
           number_or_null(!row.moves || is_counted, schedule.sums[begin].*row.value);
     }
@@ -203,6 +208,16 @@ Outcome unscheduled(const ReadArrays& read, const many::Unscheduled& failure,
                              *options.memory_limit_bytes, least)};
 }
 
+/// Has arrays go by nodes where that is asked for; why they cannot.
+std::optional<Outcome> routed(const ReadArrays& read, Schedule& schedule,
+                              const std::optional<std::string>& node) {
+  if (!node) return std::nullopt;
+  const auto devices = parse_count(*node, "--node", 1, max_devices);
+  if (!devices) return failed(devices.error());
+  const auto done = many::route_by_nodes(read.arrays, schedule, *devices);
+  return done ? std::nullopt : std::optional(failed(done.error()));
+}
+
 }  // namespace
 
 tl::expected<Schedule, Outcome> scheduled(const ReadArrays& read, const PlanOptions& options,
@@ -213,15 +228,6 @@ tl::expected<Schedule, Outcome> scheduled(const ReadArrays& read, const PlanOpti
   });
   if (out) return *std::move(out);
   return tl::unexpected(unscheduled(read, out.error(), options, json));
-}
-
-std::optional<Outcome> routed(const ReadArrays& read, Schedule& schedule,
-                              const std::optional<std::string>& node) {
-  if (!node) return std::nullopt;
-  const auto devices = parse_count(*node, "--node", 1, max_devices);
-  if (!devices) return failed(devices.error());
-  const auto done = many::route_by_nodes(read.arrays, schedule, *devices);
-  return done ? std::nullopt : std::optional(failed(done.error()));
 }
 
 tl::expected<bool, Outcome> counted_traffic(const ReadArrays& read, Schedule& schedule) {
@@ -295,6 +301,26 @@ std::string own_step_text(const many::OwnStep& step, const DeviceNumbers& number
   return out;
 }
 
+Json own_kind_json(const Kind& kind, const std::vector<many::OwnStep>& steps) {
+  Json list = Json::array();
+  for (const many::OwnStep& step : steps) {
+    list.push_back(own_step_json(step, kind.problem.numbers));
+  }
+  return {{"shape", kind.problem.from.global()},
+          {"element_bytes", kind.element_bytes},
+          {"steps", std::move(list)}};
+}
+
+std::string own_kind_text(const Arrays& arrays, std::size_t number,
+                          const std::vector<many::OwnStep>& steps) {
+  const Kind& kind = arrays.kinds[number];
+  std::string out =
+      fmt::format("kind {}: {}, [{}] of {} bytes\n", number, arrays_text(arrays, kind),
+                  fmt::join(kind.problem.from.global(), ", "), kind.element_bytes);
+  for (const many::OwnStep& step : steps) out += own_step_text(step, kind.problem.numbers);
+  return out;
+}
+
 std::string rounds_text(const Schedule& schedule) {
   std::string out;
   for (std::size_t round = 0; round < schedule.rounds.size(); ++round) {
@@ -318,31 +344,26 @@ Outcome rank_outcome(const ReadArrays& read, const PlanOptions& options,
     return failed(about_argument(Code::bad_device, "--rank", fmt::format("{}", rank),
                                  "no array is on this device at either end"));
   }
+  const Arrays& arrays = read.arrays;
   Json kinds = Json::array();
   std::string text =
-      fmt::format("rank {}: {} of {}, {}\n", rank, counted(read.arrays.names.size(), "array"),
-                  counted(read.arrays.kinds.size(), "kind"),
-                  counted(schedule->rounds.size(), "round")) +
-      rounds_text(*schedule);
-  for (std::size_t k = 0; k < read.arrays.kinds.size(); ++k) {
-    const Kind& kind = read.arrays.kinds[k];
-    const DeviceNumbers& numbers = kind.problem.numbers;
-    const auto steps = steps_of(kind, schedule->ways[k], rank);
+      json ? ""
+           : fmt::format("rank {}: {} of {}, {}\n", rank, counted(arrays.names.size(), "array"),
+                         counted(arrays.kinds.size(), "kind"),
+                         counted(schedule->rounds.size(), "round")) +
+                 rounds_text(*schedule);
+  for (std::size_t k = 0; k < arrays.kinds.size(); ++k) {
+    const auto steps = steps_of(arrays.kinds[k], schedule->ways[k], rank);
     if (!steps) return failed(steps.error());
-    text += fmt::format("kind {}: {}, [{}] of {} bytes\n", k, arrays_text(read.arrays, kind),
-                        fmt::join(kind.problem.from.global(), ", "), kind.element_bytes);
-    Json list = Json::array();
-    for (const many::OwnStep& step : *steps) {
-      if (json) list.push_back(own_step_json(step, numbers));
-      if (!json) text += own_step_text(step, numbers);
+    if (json) {
+      kinds.push_back(own_kind_json(arrays.kinds[k], *steps));
+    } else {
+      text += own_kind_text(arrays, k, *steps);
     }
-    kinds.push_back({{"shape", kind.problem.from.global()},
-                     {"element_bytes", kind.element_bytes},
-                     {"steps", std::move(list)}});
   }
   if (!json) return {.out = std::move(text)};
   Json object{{"schema", "retile.rank/1"}, {"rank", rank}};
-  object["arrays"] = arrays_json(read.arrays, *schedule);
+  object["arrays"] = arrays_json(arrays, *schedule);
   object["rounds"] = schedule->rounds.size();
   object["kinds"] = std::move(kinds);
   return {.out = line_of(object)};

@@ -41,13 +41,13 @@ Outcome run_simulated(RunRequest& request) {
   });
 }
 
+}  // namespace
+
 Outcome not_built(std::string message) {
   return failed(Exit::environment, {.code = Code::unsupported,
                                     .message = std::move(message),
                                     .notes = {"--backend sim runs all devices in one process"}});
 }
-
-}  // namespace
 
 std::string RunVerb::footer() const { return run_footer; }
 
@@ -120,7 +120,7 @@ Outcome RunVerb::work() const {
   }
   if (!mpi_is_built) {
     return not_built(request->backend == Backend::mpi
-                         ? "the backend mpi is not built into this program"
+                         ? std::string(without_mpi)
                          : "the backend cuda starts processes by MPI, which is not built into this "
                            "program");
   }

@@ -120,6 +120,10 @@ struct Job {
 
 struct ManyRequest;
 
+inline constexpr std::string_view without_mpi = "the backend mpi is not built into this program";
+/// The answer where a backend is asked for that this program has not.
+[[nodiscard]] Outcome not_built(std::string message);
+
 /// The largest exit code that a process brings.
 [[nodiscard]] int largest(const Processes& processes, int code);
 

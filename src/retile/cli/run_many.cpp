@@ -49,9 +49,8 @@ Result<Program> exchange_of(const many::Kind& kind, const std::vector<Size>& dev
   return direct(*problem);
 }
 
-/// Bytes of the largest old and of the largest new tile. Sums of devices fit (many::schedule), and so do these,
-/// which are at most
-/// those of two devices.
+/// Bytes of the largest old and of the largest new tile. Sums of devices fit (many::schedule), and so do
+/// these, which are at most those of two devices.
 Size tiles_of(const Program& program, const many::Kind& kind) {
   return (program.from.tile_size() + program.to.tile_size()) * kind.element_bytes;
 }
@@ -279,11 +278,7 @@ Outcome RunVerb::work_on_many() const {
           return sim::make_executor(program, {ElementKind::unsigned_integer, element_bytes});
         });
   }
-  if (!mpi_is_built) {
-    return failed(Exit::environment, {.code = Code::unsupported,
-                                      .message = "the backend mpi is not built into this program",
-                                      .notes = {"--backend sim runs all devices in one process"}});
-  }
+  if (!mpi_is_built) return not_built(std::string(without_mpi));
   const auto processes = static_cast<Size>(request->devices.size());
   std::vector<std::string> words = {"run", "--many=-", "--backend=mpi",
                                     fmt::format("-n{}", processes)};

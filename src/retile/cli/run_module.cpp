@@ -67,11 +67,7 @@ Outcome RunVerb::work_on_module() const {
     return modules_(OneProcess(), *request,
                     [&type](const Program& program) { return sim::make_executor(program, type); });
   }
-  if (!mpi_is_built) {
-    return failed(Exit::environment, {.code = Code::unsupported,
-                                      .message = "the backend mpi is not built into this program",
-                                      .notes = {"--backend sim runs all devices in one process"}});
-  }
+  if (!mpi_is_built) return not_built(std::string(without_mpi));
   std::vector<std::string> words = {"run", "-", "--backend=mpi",
                                     fmt::format("-n{}", request->module.devices)};
   for (const auto& [name, value] :

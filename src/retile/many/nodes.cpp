@@ -89,14 +89,11 @@ Step gathering(const Problem& problem, const std::vector<Sharers>& all) {
   return {std::move(exchange), std::move(claims)};
 }
 
-/// Bytes of an array that come from other nodes; nothing where they are not counted.
-Result<std::optional<Size>> crossing(const Way& way, const Problem& problem, Size node_devices) {
-  const auto traffic = traffic_of(way, problem, node_devices);
-  if (!traffic) return refuse(traffic.error());
-  if (!*traffic) return std::optional<Size>();
-  const std::vector<Size>& crossed = (*traffic)->crossed;
+/// Elements of an array that come from other nodes; nothing where they are not counted.
+std::optional<Size> crossing(const std::optional<Traffic>& traffic) {
+  if (!traffic) return std::nullopt;
   std::optional<Size> out = 0;
-  for (const Size elements : crossed) out = out ? checked_add(*out, elements) : out;
+  for (const Size elements : traffic->crossed) out = out ? checked_add(*out, elements) : out;
   return out;
 }
 
@@ -130,13 +127,11 @@ Result<void> route_by_nodes(const Arrays& arrays, Schedule& schedule, Size node_
     const auto made = by_nodes(problem, node_devices);
     if (!made) return refuse(made.error());
     if (!*made) continue;
-    Way other = way;
-    other.node_devices = node_devices;
-    const auto before = crossing(way, problem, node_devices);
-    const auto after = crossing(other, problem, node_devices);
+    const auto before = traffic_of(way, problem, node_devices);
     if (!before) return refuse(before.error());
-    if (!after) return refuse(after.error());
-    if (*before && *after && **after < **before) way = std::move(other);
+    const auto crossed = crossing(*before);
+    const auto less = crossing(traffic_of(**made, problem, node_devices));
+    if (crossed && less && *less < *crossed) way.node_devices = node_devices;
   }
   return {};
 }

@@ -82,23 +82,6 @@ Size boxes_of(const Step& step, Size devices) {
                   most_boxes + 1);
 }
 
-std::optional<Traffic> traffic_of_steps(const Program& program, Counter counter) {
-  TileShapes tiles = shapes_of(program.from);
-  Size boxes = 0;
-  for (const Step& step : program.steps) {
-    boxes += boxes_of(step, program.devices);
-    if (boxes > most_boxes) return std::nullopt;
-    if (const auto* sum = std::get_if<Allreduce>(&step.op)) {
-      counter.note(*sum, tiles);
-      continue;  // which leaves the tiles as large as they are
-    }
-    auto after = each_move(step, tiles, [&counter](Transfer&& box) { counter.note(box); });
-    if (!after) return std::nullopt;  // a size overflows on the way
-    tiles = *std::move(after);
-  }
-  return counter.take();
-}
-
 /// Most elements beside the old tile in one step, as devices hold a tile before it and one after it; a
 /// slice of anything but the old tile stays where it is.
 Size held_on_the_way(const Plan& plan) {
@@ -141,6 +124,25 @@ Result<Program> program_of(const Way& way, const Problem& problem) {
   return way.direct ? direct(problem) : retile::program_of(way.plan);
 }
 
+std::optional<Traffic> traffic_of(const Program& program, const Problem& problem,
+                                  Size node_devices) {
+  Counter counter(problem, node_devices);
+  TileShapes tiles = shapes_of(program.from);
+  Size boxes = 0;
+  for (const Step& step : program.steps) {
+    boxes += boxes_of(step, program.devices);
+    if (boxes > most_boxes) return std::nullopt;
+    if (const auto* sum = std::get_if<Allreduce>(&step.op)) {
+      counter.note(*sum, tiles);
+      continue;  // which leaves the tiles as large as they are
+    }
+    auto after = each_move(step, tiles, [&counter](Transfer&& box) { counter.note(box); });
+    if (!after) return std::nullopt;  // a size overflows on the way
+    tiles = *std::move(after);
+  }
+  return counter.take();
+}
+
 Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem,
                                           Size node_devices) {
   if (way.is_one_exchange() && Routes::knows(problem.from, problem.to)) {
@@ -151,7 +153,7 @@ Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem
     if (program.error().code == Code::limit_reached) return std::optional<Traffic>();
     return refuse(program.error());
   }
-  return traffic_of_steps(*program, Counter(problem, node_devices));
+  return traffic_of(*program, problem, node_devices);
 }
 
 Result<Holding> holding_of(const Way& way, const Kind& kind) {

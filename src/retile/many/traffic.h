@@ -38,6 +38,11 @@ inline constexpr Size most_boxes = Size{1} << 24;
 [[nodiscard]] Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem,
                                                         Size node_devices = 0);
 
+/// The same of a Program that is made already.
+/// \return nothing, too: a size overflows on the way
+[[nodiscard]] std::optional<Traffic> traffic_of(const Program& program, const Problem& problem,
+                                                Size node_devices = 0);
+
 /// The steps of a way.
 /// \error as program_of(const Plan&), direct() and by_nodes()
 [[nodiscard]] Result<Program> program_of(const Way& way, const Problem& problem);

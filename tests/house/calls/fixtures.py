@@ -1,5 +1,6 @@
 """Files that calls read and that are too large, or no text, for a .jsonl file. Made anew for every call, always the same."""
 
+import math
 import struct
 
 SHAPE = (12, 12)
@@ -28,19 +29,12 @@ def size_of(descr):
     return int(digits) if digits else 4
 
 
-def product(numbers):
-    out = 1
-    for number in numbers:
-        out *= number
-    return out
-
-
 def good(name):
     """`<f4 12,12`, `>i8 4,6 2.0`: a file of that element type, shape and version of the format."""
     descr, shape, *version = name.split(" ")
     shape = tuple(int(n) for n in shape.split(",") if n)
     version = tuple(int(n) for n in version[0].split(".")) if version else (1, 0)
-    return npy(shape, descr, counting(product(shape), size_of(descr)), version)
+    return npy(shape, descr, counting(math.prod(shape), size_of(descr)), version)
 
 
 DATA = counting(144, 4)
