@@ -33,7 +33,7 @@ include(RetileMpiTests)
 include(RetileFuzz)
 
 set(RETILE_TESTS_LEFT_OUT "" CACHE INTERNAL "")
-set(RETILE_LABELS unit property exhaustive proof kernel mpi gpu cli house slow all)
+set(RETILE_LABELS unit property exhaustive proof kernel mpi gpu cli house python slow all)
 # Seconds that an entry may take when its test says nothing.
 set(RETILE_TIMEOUT_unit 60)
 set(RETILE_TIMEOUT_property 120)
@@ -44,6 +44,7 @@ set(RETILE_TIMEOUT_mpi 120)
 set(RETILE_TIMEOUT_gpu 600)
 set(RETILE_TIMEOUT_cli 300)
 set(RETILE_TIMEOUT_house 300)
+set(RETILE_TIMEOUT_python 600)
 set(RETILE_TIMEOUT_slow 1800)
 set(RETILE_TIMEOUT_all 300)
 # Entries that get the label `all`: they run with `scripts/test --all` only. They take long, and what they pass beside the entries
@@ -67,7 +68,8 @@ set(RETILE_WITH_ALL
     "^notation\\.paper\\.typing_vs_spec_exhaustive$"
     "^house\\.foreign\\.fuzz$"
     "^house\\.install\\."
-    "^house\\.peers\\.jobs$")
+    "^house\\.peers\\.jobs$"
+    "^python\\.(whole|jax|torch)$")
 # Cases of GoogleTest that run with `scripts/test --all` only, as "<entry>|<filter>": they are the entry <entry>.more, and
 # <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes, or small sums.
 set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/2:Small/EveryPair.*/3"

@@ -13,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "retile/cli/caller.h"
 #include "retile/cli/limits.h"
 #include "retile/cli/open_file.h"
 #include "retile/cli/verb.h"
@@ -40,6 +41,18 @@ std::optional<Size> leading_number(std::string_view text, std::size_t& length) {
   if (error != std::errc()) return std::nullopt;
   length = static_cast<std::size_t>(end - text.data());
   return value;
+}
+
+/// The text of a file, which must not begin with a mark.
+/// \error bad_file
+Result<std::string> without_mark(std::string text, std::string_view path, std::string_view source) {
+  for (const auto& [mark, name] : byte_order_marks) {
+    if (!text.starts_with(mark)) continue;
+    return refuse(about_argument(Code::bad_file, source, path,
+                                 fmt::format("it begins with a byte order mark, that of {}", name),
+                                 {"a text is UTF-8 without such a mark"}));
+  }
+  return text;
 }
 
 }  // namespace
@@ -196,6 +209,7 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   const auto refused = [&](Code code, std::string message) {
     return refuse(about_argument(code, source, path, std::move(message)));
   };
+  if (const std::string* const text = text_of_caller(path)) return without_mark(*text, path, source);
   OpenFile opened;
   std::FILE* file = stdin;
   std::optional<WaitForInput> wait;
@@ -236,13 +250,7 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   std::string text;
   text.reserve(static_cast<std::size_t>(bytes));
   for (std::string& piece : pieces) text += std::exchange(piece, {});
-  for (const auto& [mark, name] : byte_order_marks) {
-    if (text.rfind(mark, 0) != 0) continue;
-    return refuse(about_argument(Code::bad_file, source, path,
-                                 fmt::format("it begins with a byte order mark, that of {}", name),
-                                 {"a text is UTF-8 without such a mark"}));
-  }
-  return text;
+  return without_mark(std::move(text), path, source);
 }
 
 namespace {
@@ -325,6 +333,20 @@ Result<Problem> ProblemArguments::read(bool may_divide) const {
                                "the addends of an average are divided, and steps of a Program "
                                "divide nothing",
                                {"with Partial(sum) the steps are the same"}));
+}
+
+Result<Sharding> ShardingArguments::read(bool by_position) const {
+  ShardingContext context;
+  auto placed = read_placed(mesh, "--mesh", order, "--order");
+  if (!placed) return refuse(std::move(placed.error()));
+  context.mesh = *std::move(placed);
+  context.by_position = by_position;
+  if (shape) {
+    auto read = parse_shape(*shape, "--shape");
+    if (!read) return refuse(std::move(read.error()));
+    context.shape = *std::move(read);
+  }
+  return parse_sharding(*from, context, "FROM");
 }
 
 void ProblemArguments::add_options(OptionList& options) {

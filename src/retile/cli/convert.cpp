@@ -29,12 +29,9 @@ Examples:
 constexpr std::string_view program_form = "program";
 
 struct ConvertArguments {
-  std::optional<std::string> mesh;
-  std::optional<std::string> order;
+  ShardingArguments given;
   std::optional<std::string> mesh_to;
   std::optional<std::string> order_to;
-  std::optional<std::string> shape;
-  std::optional<std::string> from;
   std::optional<std::string> form;
   bool json = false;
 };
@@ -49,19 +46,9 @@ Result<ShardingForm> read_form(const std::string& text) {
 }
 
 Result<Sharding> read_from(const ConvertArguments& arguments) {
-  ShardingContext context;
-  auto mesh = read_placed(arguments.mesh, "--mesh", arguments.order, "--order");
-  if (!mesh) return refuse(std::move(mesh.error()));
-  context.mesh = *std::move(mesh);
-  context.by_position = !arguments.mesh_to && !arguments.order_to;  // the mesh is written as it is
-  if (arguments.shape) {
-    auto shape = parse_shape(*arguments.shape, "--shape");
-    if (!shape) return refuse(std::move(shape.error()));
-    context.shape = *std::move(shape);
-  }
-  auto sharding = parse_sharding(*arguments.from, context, "FROM");
+  auto sharding = arguments.given.read(!arguments.mesh_to && !arguments.order_to);
   if (!sharding || (!arguments.mesh_to && !arguments.order_to)) return sharding;
-  const auto& over = arguments.mesh_to ? arguments.mesh_to : arguments.mesh;
+  const auto& over = arguments.mesh_to ? arguments.mesh_to : arguments.given.mesh;
   const auto to = read_placed(over, "--mesh-to", arguments.order_to, "--order-to");
   if (!to) return refuse(to.error());
   auto out = over_mesh(*sharding, **to);
@@ -83,19 +70,19 @@ std::string json_text(const Sharding& sharding, ShardingForm form, const std::st
 
 /// What another system compiled, as Programs.
 Outcome convert_file(const ConvertArguments& arguments) {
-  const auto text = read_text(*arguments.from, "FROM");
+  const auto text = read_text(*arguments.given.from, "FROM");
   if (!text) return failed(text.error());
   const auto language = foreign::language_of(*text);
   if (!language) {
-    return failed(about_argument(Code::syntax, "FROM", *arguments.from,
+    return failed(about_argument(Code::syntax, "FROM", *arguments.given.from,
                                  "no file of another system's programs",
                                  {"docs/reference/foreign.md lists what is read"}));
   }
   ForeignArguments foreign;
-  foreign.ends.mesh = arguments.mesh;
-  foreign.ends.shape = arguments.shape;
+  foreign.ends.mesh = arguments.given.mesh;
+  foreign.ends.shape = arguments.given.shape;
   foreign.program = true;
-  const std::string source = *arguments.from == "-" ? "stdin" : *arguments.from;
+  const std::string source = *arguments.given.from == "-" ? "stdin" : *arguments.given.from;
   return check_foreign(*text, source, *language, foreign);
 }
 
@@ -107,7 +94,7 @@ Outcome work_on(const ConvertArguments& arguments) {
   if (!sharding) return failed(sharding.error());
   const auto text = to_text(*sharding, *form);
   if (!text) {
-    return failed(about_argument(text.error().code, "FROM", *arguments.from, text.error().message,
+    return failed(about_argument(text.error().code, "FROM", *arguments.given.from, text.error().message,
                                  text.error().notes));
   }
   return {.exit = Exit::yes,
@@ -122,27 +109,27 @@ class ConvertVerb final : public Verb {
   }
   [[nodiscard]] std::string footer() const override { return convert_footer; }
   void add_options(OptionList& options) override {
-    options.text("--mesh", given_.mesh, "axes of the mesh, such as x:4,y:6, in any notation",
+    options.text("--mesh", given_.given.mesh, "axes of the mesh, such as x:4,y:6, in any notation",
                  "MESH");
-    options.text("--order", given_.order, "the device at each position of the mesh", "ORDER");
+    options.text("--order", given_.given.order, "the device at each position of the mesh", "ORDER");
     options.text("--mesh-to", given_.mesh_to, "a mesh whose axes the answer names", "MESH");
     options.text("--order-to", given_.order_to, "the device at each position of that mesh",
                  "ORDER");
-    options.text("--shape", given_.shape,
+    options.text("--shape", given_.given.shape,
                  "the global shape, such as 16,8, where FROM does not say it", "SHAPE");
     options.text("--as", given_.form,
                  "jax, hlo1, hlo2, hlo3, sdy, dtensor, mlir19 (mlir), mlir22 or paper; or program",
                  "FORM");
-    options.text("FROM", given_.from, "a sharding in any notation, or the file of a program",
+    options.text("FROM", given_.given.from, "a sharding in any notation, or the file of a program",
                  "TYPE");
     options.flag("--json", given_.json, "print one JSON object, retile.convert/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
-    if (!given_.from) return Complaint{"FROM is missing"};
+    if (!given_.given.from) return Complaint{"FROM is missing"};
     if (!given_.form) return Complaint{"--as is missing"};
     if (given_.form != program_form) return std::nullopt;
     if (given_.json) return Complaint{"--as program has no JSON form"};
-    if (given_.order || given_.mesh_to || given_.order_to) {
+    if (given_.given.order || given_.mesh_to || given_.order_to) {
       return Complaint{"--order, --mesh-to and --order-to are for shardings"};
     }
     return std::nullopt;

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <utility>
 
+#include "retile/cli/caller.h"
 #include "retile/cli/launch.h"
 #include "retile/cli/open_file.h"
 #include "retile/cli/verb.h"
@@ -240,11 +241,13 @@ void bound_memory() {
   std::set_new_handler(end_without_memory);
 }
 
-Size memory_limit() { return guard.limits.memory_bytes; }
+Size memory_limit() {
+  return caller() != nullptr ? caller()->memory_bytes : guard.limits.memory_bytes;
+}
 
 std::optional<std::string> asked_memory() { return guard.limits.memory_text; }
 
-Deadline time_limit() { return guard.deadline; }
+Deadline time_limit() { return caller() != nullptr ? caller()->deadline : guard.deadline; }
 
 void lift_memory_limit_of_child() noexcept {
   rlimit data{};
@@ -266,9 +269,10 @@ void end_limits() {
 }
 
 Diagnostic time_is_over() {
+  const auto& seconds = caller() != nullptr ? caller()->seconds : guard.limits.seconds;
   return {.code = Code::limit_reached,
           .message = fmt::format("undecided: the time limit of {} is reached",
-                                 counted(guard.limits.seconds.value_or(0), "second")),
+                                 counted(seconds.value_or(0), "second")),
           .notes = {"--timeout allows more"}};
 }
 

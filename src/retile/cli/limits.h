@@ -53,7 +53,7 @@ void begin_limits(const Limits& limits, const Rendering& rendering);
 void bound_memory();
 
 /// When work that can say something stops by itself, a little before the limit; never, where there is
-/// none.
+/// none. Of a call from inside another program it is the limit itself.
 [[nodiscard]] Deadline time_limit();
 
 /// Arrays may take what they need from now on, and so may processes that are started.

@@ -21,6 +21,7 @@
 #include "retile/cli/common.h"
 #include "retile/cli/launch.h"
 #include "retile/cli/limits.h"
+#include "retile/cli/printed.h"
 #include "retile/cli/signals.h"
 
 namespace retile::cli {
@@ -66,42 +67,6 @@ std::string colored(std::string_view text) {
     }
   }
   return out;
-}
-
-/// A diagnostic whose line of input is empty points to the name of the input, so that every refusal
-/// has a caret.
-Diagnostic pointed(Diagnostic diagnostic) {
-  if (diagnostic.input.empty() && !diagnostic.source.empty()) {
-    diagnostic.input = std::exchange(diagnostic.source, "");
-    diagnostic.where = {0, diagnostic.input.size()};
-  }
-  return diagnostic;
-}
-
-/// The length of a control character at the start of a text that a terminal would obey, 0 where there
-/// is none: all of C0 and C1 but ends of lines and tabs.
-std::size_t control_at(std::string_view text) {
-  const auto byte = static_cast<unsigned char>(text.front());
-  if (byte < 0x20 || byte == 0x7F) return byte != '\n' && byte != '\t' ? 1 : 0;
-  if (byte != 0xC2 || text.size() < 2) return 0;
-  return static_cast<unsigned char>(text[1]) < 0xA0 ? 2 : 0;
-}
-
-/// A text with blanks in the place of control characters: much of what is printed stood in a file of
-/// somebody.
-std::string harmless(std::string text) {
-  const auto is_first = [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7F || byte == 0xC2;
-  };
-  for (auto at = std::find_if(text.begin(), text.end(), is_first); at != text.end();
-       at = std::find_if(at + 1, text.end(), is_first)) {
-    const auto place = static_cast<std::size_t>(at - text.begin());
-    const std::size_t length = control_at(std::string_view(text).substr(place));
-    if (length > 0) *at = ' ';
-    if (length == 2) at[1] = ' ';
-  }
-  return text;
 }
 
 /// A diagnostic as it goes to stderr.

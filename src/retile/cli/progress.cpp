@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "retile/cli/caller.h"
 #include "retile/cli/common.h"
 #include "retile/cli/launch.h"
 #include "retile/core/names.h"
@@ -17,15 +18,19 @@
 namespace retile::cli {
 
 Stderr stderr_of_this() {
+  if (caller() != nullptr) return Stderr::nobody;
   const char* const launcher = std::getenv(launched_variable);
   const bool terminal = launcher != nullptr ? std::string_view(launcher) == launched_from_terminal
                                             : isatty(STDERR_FILENO) == 1;
   return terminal ? Stderr::terminal : Stderr::file;
 }
 
-Progress::Progress(Stderr where) : where_(where), thread_([this] { print_until_ended(); }) {}
+Progress::Progress(Stderr where) : where_(where) {
+  if (where != Stderr::nobody) thread_ = std::thread([this] { print_until_ended(); });
+}
 
 Progress::~Progress() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     ended_ = true;

@@ -12,9 +12,10 @@
 namespace retile::cli {
 
 /// Where words for people go.
-enum class Stderr { file, terminal };
+enum class Stderr { file, terminal, nobody };
 
-/// Of this process: its own, or that of the launcher which passes its words on.
+/// Of this process: its own, or that of the launcher which passes its words on. Nobody's in a process that is
+/// somebody else's.
 [[nodiscard]] Stderr stderr_of_this();
 
 /// Says from the second second on what is going on: each stage of each module once, and on a terminal in one line

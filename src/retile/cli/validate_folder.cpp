@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "retile/cli/caller.h"
 #include "retile/cli/json.h"
 #include "retile/cli/limits.h"
 #include "retile/cli/progress.h"
@@ -105,17 +106,17 @@ Outcome nothing_judged(const FolderArguments& arguments, const std::vector<std::
 
 bool is_folder(const std::string& path) {
   std::error_code failed;
-  return fs::is_directory(path, failed);
+  return text_of_caller(path) == nullptr && fs::is_directory(path, failed);
 }
 
 bool exists(const std::string& path) {
   std::error_code failed;
-  return path == "-" || fs::exists(path, failed);
+  return path == "-" || text_of_caller(path) != nullptr || fs::exists(path, failed);
 }
 
 bool is_file(const std::string& path) {
   std::error_code failed;
-  return fs::is_regular_file(path, failed);
+  return text_of_caller(path) != nullptr || fs::is_regular_file(path, failed);
 }
 
 std::string name_of_source(const std::string& path) { return path == "-" ? "stdin" : path; }

@@ -10,6 +10,7 @@
 #include "retile/cli/common.h"
 #include "retile/cli/engines.h"
 #include "retile/cli/limits.h"
+#include "retile/notation/sharding.h"
 #include "retile/plan/plan.h"
 
 namespace retile::cli {
@@ -97,6 +98,18 @@ struct ProblemArguments {
   /// the end, and without --order-to the order, too.
   /// \param may_divide  whether the addends may be those of an average, whose sum no step divides
   [[nodiscard]] Result<Problem> read(bool may_divide = false) const;
+};
+
+/// --mesh M FROM: one sharding, in any notation.
+struct ShardingArguments {
+  std::optional<std::string> mesh = {};
+  std::optional<std::string> order = {};
+  std::optional<std::string> shape = {};
+  std::optional<std::string> from = {};
+
+  /// \param by_position  as that of ShardingContext
+  /// \error as read_placed, parse_shape and parse_sharding
+  [[nodiscard]] Result<Sharding> read(bool by_position) const;
 };
 
 /// What --dtype takes.

@@ -1,0 +1,329 @@
+"""Plans, Programs, verdicts and explanations: what the program `retile` does, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from . import _retile
+from ._ends import _refused, bytes_words, dtype_words, options_of, text_or_path
+from ._errors import Infeasible, Refused, Undecided
+from ._results import Explanation, Plan, Program, Validation, Verdict
+
+_MEMORY = 2 << 30
+_YES, _NO, _USAGE, _UNDECIDED, _ENVIRONMENT = range(5)
+
+Options = list[tuple[str, str]]
+
+
+def _raise(problem: tuple, exit_code: int = _USAGE, **more: Any):
+    code, message, source, words, begin, end, notes, rendered = problem
+    kind = Undecided if exit_code == _UNDECIDED or code == "limit_reached" else Refused
+    kind = Infeasible if code == "infeasible" else kind
+    raise kind(code, message, source, words, (begin, end), notes, rendered, **more)
+
+
+def _call(verb: str, options: Options, texts: Options = (), timeout: int | None = None,
+          memory: int = _MEMORY) -> tuple[int, str, str]:
+    """(exit code, output, words); what keeps the program from an answer is raised."""
+    if timeout is not None:
+        if isinstance(timeout, bool) or timeout != timeout or timeout <= 0:
+            raise _refused("timeout", timeout, "no number of seconds above 0", "None is without a limit")
+        timeout = min(max(1, int(timeout)), 1_000_000)
+    try:
+        exit_code, out, words, problems = _retile.call(verb, options, texts, timeout, memory)
+    except TypeError:
+        for name, value in [*options, *texts]:
+            if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
+                raise _refused(name, value, "no text: half of a surrogate pair stands in it") from None
+        raise
+    if problems and not out:
+        _raise(problems[0], exit_code)
+    return exit_code, out, words
+
+
+def _text_of(verb: str, options: Options, texts: Options = (), timeout: int | None = None):
+    return lambda: _call(verb, options, texts, timeout)[1].rstrip("\n")
+
+
+def _words_of(verb: str, options: Options) -> str:
+    return _call(verb, options)[1].rstrip("\n")
+
+
+def _feasible(data: dict) -> dict:
+    if data.get("feasible", True):
+        return data
+    least = data.get("smallest_feasible_bytes")
+    message = data.get("reason")
+    if message is None:
+        message = f"no plan within {data['limit_bytes']} bytes per device"
+        message += f"; the least that suffices is {least}" if least is not None else ""
+    raise Infeasible("infeasible", message, smallest_feasible_bytes=least)
+
+
+def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: Any = None, order_to: Any = None,
+         shape: Any = None, dtype: Any = "f32", memory_limit: int | str | None = None, cost: str = "paper",
+         collectives: bool = False, one_dim: bool = False) -> Plan:
+    """The cheapest sequence of collectives that turns one tiling into another, and what is proved of it.
+
+    Args:
+      src: the tiling at the start: a text in any notation, such as ``"[3{x}12, 2{y}12]"``,
+        ``"P('x', None)"`` or ``"[Shard(0), Replicate()]"``; a ``NamedSharding`` or ``PartitionSpec`` of JAX;
+        placements of PyTorch; or an array of one of these that has them.
+      dst: the tiling at the end, likewise.
+      mesh: the axes with their sizes, ``"x:4,y:6"`` or ``{"x": 4, "y": 6}``, or a mesh of JAX or PyTorch. Not
+        needed where an end says it.
+      order: the device at each position of the mesh.
+      mesh_to, order_to: those at the end, where they are others.
+      shape: the global shape, where no end says it.
+      dtype: the type of the elements, for ``memory_limit`` and ``cost="bytes"``.
+      memory_limit: the most bytes per device that tiles before and after a step take together: a number,
+        or a text such as ``"80GB"``.
+      cost: ``"paper"``, elements per device, or ``"bytes"``, bytes received from others.
+      collectives: no exchange, also where that takes larger tiles than the ends.
+      one_dim: only steps along one dimension each, as in the paper.
+
+    Raises:
+      Refused: an argument cannot be read; ``str()`` has a caret below the place.
+      Infeasible: no plan is within the limit; ``smallest_feasible_bytes`` says what suffices.
+
+    >>> import pyretile as rt
+    >>> print(rt.plan("[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]", mesh="x:4,y:6"))
+    alltoall y: dim 1 -> dim 0  tile [2, 12]  cost 24
+    alltoall x: dim 0 -> dim 1  tile [2, 3]   cost 6
+    cost 30, height 24 (bound 6)
+    """
+    options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
+    if dtype != "f32":
+        options.append(("--dtype", dtype_words(dtype)))
+    if memory_limit is not None:
+        options.append(("--memory-limit", bytes_words(memory_limit)))
+    if cost != "paper":
+        options.append(("--cost", str(cost)))
+    steps = [(f"--{name}", "") for name, wanted in (("collectives", collectives), ("one-dim", one_dim)) if wanted]
+    options += steps
+    exit_code, out, _ = _call("plan", [*options, ("--json", "")])
+    if exit_code == _NO:
+        _feasible(json.loads(out))
+    return Plan._later(out, options)
+
+
+_LOWER_OPTIONS = {"FROM", "TO", "--mesh", "--order", "--mesh-to", "--order-to", "--shape", "--collectives", "--one-dim"}
+
+
+def _lower(options: Options, *, form: str) -> Program | str:
+    said = [(name, value) for name, value in options if name in _LOWER_OPTIONS or name == "--direct"]
+    if form == "program":
+        _, out, _ = _call("lower", [*said, ("--json", "")])
+        return Program._made(_feasible(json.loads(out)), _text_of("lower", said))
+    said.append(("--as", form))
+    said += [(name, value) for name, value in options if name == "--dtype"]
+    exit_code, out, _ = _call("lower", said)
+    if exit_code == _NO:
+        raise Infeasible("infeasible", out.strip())
+    return out
+
+
+def lower(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mesh_to: Any = None,
+          order_to: Any = None, shape: Any = None, direct: bool = False, form: str = "program", dtype: Any = None,
+          collectives: bool = False, one_dim: bool = False) -> Program | str:
+    """A plan as a Program, step by step for every device, or in another system's text.
+
+    Args:
+      src, dst, mesh, order, mesh_to, order_to, shape, collectives, one_dim: as of ``plan``. ``src`` may be a
+        ``Plan`` in the place of all of these.
+      direct: no plan: one exchange that moves every element straight to its new tile.
+      form: ``"program"``, or ``"sdy"``, ``"stablehlo"``, ``"hlo"``, ``"mlir19"``, ``"mlir22"``, ``"jax"``, ``"mpi-c"``.
+      dtype: the type of the elements, in those forms that say it.
+
+    Returns:
+      A ``Program``; with another form its text.
+
+    Raises:
+      Refused: an argument cannot be read, or the form cannot say the plan.
+      Infeasible: collectives alone do not reach the end.
+    """
+    if isinstance(src, Plan):
+        if dst is not None:
+            raise _refused("dst", dst, "a plan has its ends")
+        options = list(src._options)
+    else:
+        if dst is None:
+            raise _refused("dst", dst, "the end is missing")
+        options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
+        options += [(f"--{name}", "") for name, wanted in
+                    (("collectives", collectives), ("one-dim", one_dim)) if wanted]
+    if direct:
+        options.append(("--direct", ""))
+    if dtype is not None:
+        options = [one for one in options if one[0] != "--dtype"] + [("--dtype", dtype_words(dtype))]
+    return _lower(options, form=form)
+
+
+def check(program: Any, *, src: Any = None, dst: Any = None, mesh: Any = None, shape: Any = None,
+          timeout: float | None = 60) -> list[Verdict]:
+    """Replays sequences, and says whether every device ends with the elements that it must have.
+
+    Args:
+      program: Programs, modules of HLO, StableHLO, Shardy or MLIR, or traces of DTensor: a text; a path
+        (``pathlib.Path``); or what ``lower`` made.
+      src, dst, mesh, shape: the ends of a module that does not say them itself, as of ``plan``.
+      timeout: seconds until it is undecided.
+
+    Returns:
+      A verdict for every Program or function, in their order.
+
+    Raises:
+      Refused: the text cannot be read.
+      Undecided: a limit was reached before there was a verdict.
+
+    >>> import pyretile as rt
+    >>> bool(rt.check(rt.lower("[3{x}12, 12]", "[12, 3{x}12]", mesh="x:4"))[0])
+    True
+    """
+    name, texts = text_or_path(program, "program")
+    options: Options = [("PROGRAM", name)]
+    if src is not None or dst is not None or mesh is not None or shape is not None:
+        options += _ends_of_module(src, dst, mesh, shape)
+    _, out, _ = _call("check", [*options, ("--json", "")], texts, timeout)
+    objects = [json.loads(line) for line in out.splitlines()]
+    whole = _text_of("check", options, texts, timeout)
+    return [Verdict._made(one, whole if len(objects) == 1 else _brief(one)) for one in objects]
+
+
+def _ends_of_module(src: Any, dst: Any, mesh: Any, shape: Any) -> Options:
+    given = options_of(src if src is not None else "", dst, mesh=mesh, order=None, mesh_to=None, order_to=None,
+                       shape=shape)
+    names = {"FROM": "--from", "TO": "--to"}
+    return [(names.get(name, name), value) for name, value in given if value]
+
+
+def _brief(verdict: dict) -> str:
+    """One of several, in a line."""
+    word = {True: "right", False: "wrong", None: "undecided"}[verdict["right"]]
+    where = f"{verdict['function']}: " if verdict.get("function") else ""
+    out = f"{where}{word}: cost {verdict['cost']}, height {verdict['height']} (bound {verdict['bound']})"
+    if verdict["right"] is False and verdict.get("device") is not None:
+        out += f"; device {verdict['device']} at {verdict.get('at')}: expected {verdict.get('element')}, " \
+               f"found {verdict.get('found')}"
+    return out
+
+
+def validate(before: Any, after: Any, *, draws: int = 3, seed: int | None = None, extents: str = "auto",
+             explain: bool = False, timeout: float | None = 60) -> Validation:
+    """Whether a pass changed what a whole program computes, on drawn arguments.
+
+    Args:
+      before, after: the texts before and after the pass, in HLO or StableHLO: texts, or paths (``pathlib.Path``).
+      draws: at least so many draws.
+      seed: what they are drawn by; drawn itself where it is None.
+      extents: ``"full"`` as they are, ``"reduced"`` where nothing can tell, ``"auto"``.
+      explain: also what the text after the pass moves: its reshards beside plans, large values, collectives.
+      timeout: seconds until it is undecided.
+
+    Raises:
+      Refused: a text cannot be read.
+      Undecided: a limit was reached before there was a verdict.
+    """
+    first, texts = text_or_path(before, "before")
+    second, more = text_or_path(after, "after")
+    options: Options = [("BEFORE", first), ("AFTER", second), ("--draws", str(draws)), ("--extents", extents)]
+    if seed is not None:
+        options.append(("--seed", str(seed)))
+    if explain:
+        options.append(("--explain", ""))
+    texts = texts + more
+    _, out, _ = _call("validate", [*options, ("--json", "")], texts, timeout)
+    data = json.loads(out)
+    if seed is None and "seed" in data:  # the text is of the same draws
+        options.append(("--seed", str(data["seed"])))
+    right = {"right": True, "wrong": False}.get(data["answer"])
+    return Validation(data, _text_of("validate", options, texts, timeout), right, data["answer"])
+
+
+def explain(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mesh_to: Any = None,
+            order_to: Any = None, shape: Any = None, form: str | None = None,
+            timeout: float | None = 60) -> list[Explanation]:
+    """What another system holds and moves for a reshard, what suffices, and the plan in its own form.
+
+    Args:
+      src: with ``dst`` one end, as of ``plan``. Alone: XLA's or PyTorch's warning, a log that has such warnings,
+        or a text that ``check`` reads; a path (``pathlib.Path``) is the file of one.
+      form: the form of the plan, as of ``lower``; by default that of the notation that was read.
+
+    Returns:
+      An explanation for every reshard.
+    """
+    texts: Options = []
+    if dst is None:
+        name, texts = text_or_path(src, "text")
+        options: Options = [("FROM", name)]
+        if mesh is not None or shape is not None or order is not None:
+            options += [one for one in options_of("", None, mesh=mesh, order=order, mesh_to=mesh_to,
+                                                  order_to=order_to, shape=shape) if one[0] != "FROM"]
+    else:
+        options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
+    if form is not None:
+        options.append(("--as", form))
+    _, out, _ = _call("explain", [*options, ("--json", "")], texts, timeout)
+    objects = [json.loads(line) for line in out.splitlines()]
+    whole = _text_of("explain", options, texts, timeout)
+    return [Explanation(one, whole, one["peer"], one["plan"], tuple(one["notes"]), one["as"], one["text"])
+            for one in objects]
+
+
+def convert(sharding: Any, to: str, *, mesh: Any = None, order: Any = None, shape: Any = None) -> str:
+    """A sharding as another system writes it: ``jax``, ``hlo1``, ``hlo2``, ``hlo3``, ``sdy``, ``dtensor``, ``mlir19``,
+    ``mlir22`` or ``paper``.
+
+    >>> import pyretile as rt
+    >>> rt.convert("P('x', None)", "hlo2", mesh="x:4", shape=(16, 8))
+    '{devices=[4,1]<=[4]}'
+    """
+    options = options_of(sharding, None, mesh=mesh, order=order, mesh_to=None, order_to=None, shape=shape)
+    return _call("convert", [*options, ("--as", to)])[1].rstrip("\n")
+
+
+def boxes(sharding: Any, *, mesh: Any = None, order: Any = None, shape: Any = None):
+    """What every device holds: begin and end along each dimension.
+
+    Returns:
+      int64 of shape [devices, rank, 2]: an array of NumPy; nested lists where NumPy is not installed.
+
+    Raises:
+      Refused: the sharding cannot be read, or deals out blocks, so that a device holds several boxes.
+
+    >>> import pyretile as rt
+    >>> rt.boxes("[2{x}4, 3]", mesh="x:2").tolist()
+    [[[0, 2], [0, 3]], [[2, 4], [0, 3]]]
+    """
+    options = options_of(sharding, None, mesh=mesh, order=order, mesh_to=None, order_to=None, shape=shape)
+    problem, devices, rank, numbers = _retile.boxes(options)
+    if problem is not None:
+        _raise(problem)
+    try:
+        import numpy
+    except ImportError:
+        flat = memoryview(numbers).cast("q").tolist()
+        return [[flat[2 * (d * rank + i):2 * (d * rank + i) + 2] for i in range(rank)] for d in range(devices)]
+    return numpy.frombuffer(numbers, numpy.int64).reshape(devices, rank, 2).copy()
+
+
+def partition(statements: Any, *, schedule: str | None = None) -> str:
+    """Statements on arrays (``retile.array/1``) cut among devices: a module, ``retile.spmd/1``, as a text."""
+    name, texts = text_or_path(statements, "statements")
+    options: Options = [("FILE", name)]
+    if schedule is not None:
+        options.append(("--schedule", schedule))
+    return _call("partition", options, texts)[1]
+
+
+def _picture(options: tuple) -> str:
+    import tempfile  # which takes longer to import than all of this package
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "plan.svg")
+        _call("plan", [*options, ("--svg", path)])
+        with open(path, encoding="utf-8") as picture:
+            return picture.read()

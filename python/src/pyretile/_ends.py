@@ -1,0 +1,207 @@
+"""Ends, meshes and types as the words that the program reads, whatever object says them.
+
+Objects are known by what they have, so neither JAX nor PyTorch is imported here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ._errors import Refused
+
+
+def _refused(source: str, value: Any, message: str, *notes: str) -> Refused:
+    shown = repr(value)
+    shown = shown if len(shown) <= 200 else shown[:197] + "..."
+    text = f"error: {message}\n  --> {source}\n   | {shown}\n   | {'^' * len(shown)}\n"
+    text += "".join(f"note: {note}\n" for note in notes)
+    return Refused("bad_argument", message, source, shown, (0, len(shown.encode())), notes, text)
+
+
+def _is_jax_mesh(value: Any) -> bool:
+    return hasattr(value, "axis_names") and hasattr(value, "shape")
+
+
+def _is_torch_mesh(value: Any) -> bool:
+    return hasattr(value, "mesh_dim_names") and hasattr(value, "mesh")
+
+
+def _is_placement(value: Any) -> bool:
+    return all(hasattr(value, name) for name in ("is_shard", "is_replicate", "is_partial"))
+
+
+def _order_text(devices: Sequence[int]) -> str | None:
+    """The order that is not 0, 1, 2, .., as the program reads it."""
+    return None if list(devices) == list(range(len(devices))) else f"[{','.join(map(str, devices))}]"
+
+
+def _mesh_words(mesh: Any, source: str) -> tuple[str, str | None]:
+    """A mesh and the order of its devices."""
+    if isinstance(mesh, str):
+        return mesh, None
+    if isinstance(mesh, dict):
+        return ",".join(f"{name}:{size}" for name, size in mesh.items()), None
+    if _is_torch_mesh(mesh):
+        table = mesh.mesh
+        names = mesh.mesh_dim_names or tuple(f"a{i}" for i in range(table.dim()))
+        words = ",".join(f"{name}:{size}" for name, size in zip(names, table.shape, strict=True))
+        return words, _order_text(table.flatten().tolist())
+    if _is_jax_mesh(mesh):
+        words = ",".join(f"{name}:{mesh.shape[name]}" for name in mesh.axis_names)
+        if not hasattr(mesh, "devices") or getattr(mesh, "_is_abstract", False):
+            return words, None
+        try:
+            devices = [device.id for device in mesh.devices.flatten()]
+        except (AttributeError, ValueError):  # an abstract mesh has none
+            return words, None
+        return words, _order_text(devices)
+    raise _refused(source, mesh, "neither a mesh of JAX or PyTorch, nor a text or a dict of axes",
+                   "write mesh='x:4,y:6' or mesh={'x': 4, 'y': 6}")
+
+
+def _spec_words(spec: Any) -> str:
+    """A PartitionSpec of JAX."""
+    def entry(axes: Any) -> str:
+        if axes is None:
+            return "None"
+        if isinstance(axes, str):
+            return repr(axes)
+        if isinstance(axes, (tuple, list)):
+            return "(" + "".join(f"{axis!r}, " for axis in axes) + ")" if axes else "None"
+        return str(axes)  # UNCONSTRAINED, which is refused by its name
+    words = [entry(axes) for axes in spec]
+    for kind in ("unreduced", "reduced"):
+        if axes := getattr(spec, kind, None):
+            words.append(f"{kind}={{{', '.join(repr(axis) for axis in sorted(axes))}}}")
+    return f"P({', '.join(words)})"
+
+
+class End:
+    """One end: its words, and the mesh, order and shape where its object says them."""
+
+    def __init__(self, value: Any, source: str):
+        self.mesh: tuple[str, str | None] | None = None
+        self.shape: Any = None
+        if isinstance(value, str):
+            self.words = value
+        elif hasattr(value, "placements") and hasattr(value, "device_mesh"):  # a DTensor
+            self.words = self._placements(value.placements)
+            self.mesh = _mesh_words(value.device_mesh, source)
+            self.shape = tuple(value.shape)
+        elif hasattr(value, "spec") and hasattr(value, "mesh"):  # a NamedSharding
+            self.words = _spec_words(value.spec)
+            self.mesh = _mesh_words(value.mesh, source)
+        elif hasattr(value, "sharding") and hasattr(value, "shape"):  # an array of JAX
+            inner = End(value.sharding, source)
+            self.words, self.mesh, self.shape = inner.words, inner.mesh, tuple(value.shape)
+        elif type(value).__name__ == "PartitionSpec":
+            self.words = _spec_words(value)
+        elif _is_placement(value):
+            self.words = self._placements([value])
+        elif isinstance(value, (tuple, list)) and value and all(map(_is_placement, value)):
+            self.words = self._placements(value)
+        else:
+            raise _refused(source, value, "no sharding",
+                           "a text in any notation, a NamedSharding or PartitionSpec of JAX, placements of PyTorch, "
+                           "or an array that has one")
+
+    @staticmethod
+    def _placements(placements: Iterable[Any]) -> str:
+        return f"[{', '.join(map(repr, placements))}]"
+
+
+def shape_words(shape: Any, source: str = "shape") -> str:
+    if isinstance(shape, str):
+        return shape
+    try:
+        return ",".join(str(int(extent)) for extent in shape)
+    except (TypeError, ValueError):
+        raise _refused(source, shape, "no shape", "write shape=(16, 8)") from None
+
+
+def order_words(order: Any, source: str = "order") -> str:
+    if isinstance(order, str):
+        return order
+    try:
+        return f"[{','.join(str(int(device)) for device in order)}]"
+    except (TypeError, ValueError):
+        raise _refused(source, order, "no order of devices", "write order=[3, 1, 0, 2]") from None
+
+
+def dtype_words(dtype: Any) -> str:
+    """``f32``, ``float32``, ``torch.float32``, numpy's and JAX's types."""
+    if isinstance(dtype, str):
+        return dtype
+    name = getattr(dtype, "name", None)
+    if isinstance(name, str):
+        return name
+    if isinstance(dtype, type):
+        return dtype.__name__
+    inner = getattr(dtype, "dtype", None)
+    return str(inner if inner is not None else dtype)
+
+
+def bytes_words(limit: Any) -> str:
+    """A number of bytes, or a text such as ``80GB``."""
+    if isinstance(limit, str):
+        return limit
+    if isinstance(limit, bool) or not hasattr(limit, "__index__"):
+        raise _refused("memory_limit", limit, "no number of bytes", "write memory_limit=80_000_000 or '80GB'")
+    return str(limit.__index__())
+
+
+def options_of(src: Any, dst: Any, *, mesh: Any, order: Any, mesh_to: Any, order_to: Any,
+               shape: Any) -> list[tuple[str, str]]:
+    """The options of the command line that say a problem. What an argument says goes before what an object says."""
+    start = src if isinstance(src, End) else End(src, "src")
+    out = [("FROM", start.words)]
+    end = None
+    if dst is not None:
+        end = dst if isinstance(dst, End) else End(dst, "dst")
+        out.append(("TO", end.words))
+    at_start = _mesh_words(mesh, "mesh") if mesh is not None else start.mesh
+    at_end = _mesh_words(mesh_to, "mesh_to") if mesh_to is not None else (end.mesh if end else None)
+    if at_start is None and end is not None and end.mesh is not None:
+        at_start, at_end = end.mesh, None if mesh_to is None else at_end
+    if order is not None:
+        at_start = (at_start[0] if at_start else "", order_words(order))
+    if at_start is not None:
+        out.append(("--mesh", at_start[0]))
+        if at_start[1] is not None:
+            out.append(("--order", at_start[1]))
+    if order_to is not None:
+        at_end = (at_end[0] if at_end else (at_start[0] if at_start else ""), order_words(order_to, "order_to"))
+    if at_end is not None and at_end != at_start:
+        out.append(("--mesh-to", at_end[0]))
+        if at_end[1] is not None:
+            out.append(("--order-to", at_end[1]))
+        elif at_start is not None and at_start[1] is not None:
+            out.append(("--order-to", f"[{','.join(map(str, range(_devices(at_end[0]))))}]"))
+    if shape is None:
+        shape = start.shape if start.shape is not None else (end.shape if end else None)
+    if shape is not None:
+        out.append(("--shape", shape_words(shape)))
+    return out
+
+
+def _devices(mesh: str) -> int:
+    """Of a mesh in the paper's notation."""
+    out = 1
+    for axis in mesh.split(","):
+        out *= int(axis.rsplit(":", 1)[1])
+    return out
+
+
+def text_or_path(value: Any, name: str) -> tuple[str, list[tuple[str, str]]]:
+    """The argument that stands for a text, and the text of that name, if it is one."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value), []
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        return name, [(name, value)]
+    if hasattr(value, "to_json"):
+        return name, [(name, value.to_json())]
+    raise _refused(name, value, "neither a text nor a path", "a str is a text; pathlib.Path(..) is a file")

@@ -1,0 +1,260 @@
+"""The core of the package: answers equal those of the program, objects of JAX and PyTorch are read by what they have."""
+
+import json
+import pathlib
+import pickle
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import pyretile as rt
+
+ENDS = ("[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]")
+MESH = "x:4,y:6"
+
+
+def retile(*arguments, text=None):
+    """What the command prints that came with the package."""
+    program = pathlib.Path(sys.executable).with_name("retile")
+    return subprocess.run([program, *arguments], input=text, capture_output=True, text=True)
+
+
+def test_a_plan_is_what_the_command_prints():
+    plan = rt.plan(*ENDS, mesh=MESH)
+    said = retile("plan", "--mesh", MESH, *ENDS, "--json")
+    assert plan.to_dict() == json.loads(said.stdout)
+    assert str(plan) + "\n" == retile("plan", "--mesh", MESH, *ENDS).stdout
+    assert [step.op for step in plan.steps] == ["alltoall", "allpermute", "alltoall"]
+    assert (plan.steps[0].from_dim, plan.steps[0].factor, plan.cost, plan.optimal) == (1, 3, 18, True)
+    assert not plan.exchange
+
+
+def test_answers_are_frozen_and_have_their_own_objects():
+    plan = rt.plan(*ENDS, mesh=MESH)
+    with pytest.raises(AttributeError):
+        plan.cost = 0
+    plan.to_dict()["cost"] = 0
+    assert plan.to_dict()["cost"] == plan.cost > 0
+    again = pickle.loads(pickle.dumps(plan))
+    assert again == plan and str(again) == str(plan)
+
+
+def test_two_ends_that_differ_make_plans_that_differ():
+    assert rt.plan(*ENDS, mesh=MESH) == rt.plan(*ENDS, mesh=MESH)
+    assert rt.plan(*ENDS, mesh=MESH) != rt.plan(ENDS[1], ENDS[0], mesh=MESH)
+
+
+@pytest.mark.parametrize("mesh", ["x:4,y:6", {"x": 4, "y": 6}])
+def test_a_mesh_may_be_a_dict(mesh):
+    assert rt.plan(*ENDS, mesh=mesh).cost == rt.plan(*ENDS, mesh=MESH).cost
+
+
+def test_a_program_goes_to_check_as_it_is_and_as_text():
+    program = rt.lower(*ENDS, mesh=MESH)
+    assert program.to_dict() == json.loads(retile("lower", "--mesh", MESH, *ENDS, "--json").stdout)
+    for given in (program, program.to_json(), str(program), rt.plan(*ENDS, mesh=MESH).lower()):
+        (verdict,) = rt.check(given)
+        assert verdict and verdict.right is True and verdict.raise_if_wrong() is verdict
+        assert verdict.height == rt.plan(*ENDS, mesh=MESH).height
+
+
+def spoiled():
+    """A right Program whose last step is gone."""
+    program = rt.lower(*ENDS, mesh=MESH).to_dict()
+    program["steps"].pop()
+    return json.dumps(program)
+
+
+def test_a_wrong_program_is_a_value_that_is_false():
+    (verdict,) = rt.check(spoiled())
+    assert verdict.right is False and not verdict
+    with pytest.raises(rt.Wrong) as raised:
+        verdict.raise_if_wrong()
+    assert raised.value.verdict is verdict and "wrong" in str(raised.value)
+    assert isinstance(raised.value, AssertionError)
+
+
+def test_several_programs_get_a_verdict_each():
+    right = rt.lower(*ENDS, mesh=MESH).to_json()
+    verdicts = rt.check(f"{right}\n{spoiled()}")
+    assert [verdict.right for verdict in verdicts] == [True, False]
+    assert verdicts[0].text.startswith("right") and verdicts[1].text.startswith("wrong")
+
+
+def test_a_path_is_a_file_and_a_str_is_a_text(tmp_path):
+    file = tmp_path / "program.txt"
+    file.write_text(str(rt.lower(*ENDS, mesh=MESH)))
+    assert rt.check(file)[0].right
+    with pytest.raises(rt.Refused):
+        rt.check(str(file))
+    with pytest.raises(rt.Refused) as raised:
+        rt.check(tmp_path / "absent")
+    assert raised.value.code == "file_error"
+
+
+def test_refusals_have_a_caret_and_the_names_of_arguments():
+    with pytest.raises(rt.Refused) as raised:
+        rt.plan("[3{z}12, 12]", "[12, 3{x}12]", mesh="x:4")
+    error = raised.value
+    assert isinstance(error, ValueError) and error.code == "unknown_axis" and error.source == "src"
+    assert error.input.encode()[slice(*error.span)] == b"z" and "^" in str(error)
+    with pytest.raises(rt.Refused) as raised:
+        rt.plan("[3{x}12, 12]", "[12, 3{x}12]", mesh="x:4", memory_limit="many")
+    assert raised.value.source == "memory_limit" and "--" not in str(raised.value)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.code, again.span, str(again)) == (error.code, error.span, str(error))
+
+
+@pytest.mark.parametrize("call", [
+    lambda: rt.plan("", "[12]", mesh="x:4"),
+    lambda: rt.plan("[3{x}12]", "[12]"),
+    lambda: rt.plan("[3{x}12]", "[12]", mesh=""),
+    lambda: rt.plan(3, "[12]", mesh="x:4"),
+    lambda: rt.plan("[3{x}12]", "[12]", mesh=4),
+    lambda: rt.plan("[3{x}12]", "[12]", mesh="x:4", memory_limit=-1),
+    lambda: rt.plan("[3{x}12]", "[12]", mesh="x:4", memory_limit=1.5),
+    lambda: rt.plan("[3{x}12]", "[12]", mesh="x:4", cost="gold"),
+    lambda: rt.plan("[3{x}12]", "[12]", mesh="x:4", dtype="f33", memory_limit="1GB"),
+    lambda: rt.plan("P('x')", "P()", mesh="x:4", shape="twelve"),
+    lambda: rt.plan("P('x')", "P()", mesh="x:4", shape=12),
+    lambda: rt.plan("[99999999999999999999{x}12]", "[12]", mesh="x:4"),
+    lambda: rt.plan("\udc80", "[12]", mesh="x:4"),
+    lambda: rt.lower("[3{x}12]", "[12]", mesh="x:4", form="cobol"),
+    lambda: rt.lower("[3{x}12]", mesh="x:4"),
+    lambda: rt.check(""),
+    lambda: rt.check(b"\xff\xfe"),
+    lambda: rt.check(None),
+    lambda: rt.check("nothing that is a program"),
+    lambda: rt.check(spoiled(), timeout=-1),
+    lambda: rt.validate("HloModule a", "HloModule b"),
+    lambda: rt.convert("P('x')", "cobol", mesh="x:4", shape=(8,)),
+    lambda: rt.boxes("[3{x}", mesh="x:4"),
+    lambda: rt.explain("no warning"),
+])
+def test_whatever_cannot_be_read_is_refused(call, capfd):
+    with pytest.raises(rt.Refused) as raised:
+        call()
+    assert str(raised.value) and raised.value.code
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_plan_within_a_limit_says_what_suffices():
+    with pytest.raises(rt.Infeasible) as raised:
+        rt.plan("[8{x}32, 32]", "[32, 8{x}32]", mesh="x:4", memory_limit=100)
+    least = raised.value.smallest_feasible_bytes
+    assert rt.plan("[8{x}32, 32]", "[32, 8{x}32]", mesh="x:4", memory_limit=least).resident * 4 <= least
+    with pytest.raises(rt.Infeasible):
+        rt.plan("[8{x}32, 32]", "[32, 8{x}32]", mesh="x:4", memory_limit=least - 1)
+    assert pickle.loads(pickle.dumps(raised.value)).smallest_feasible_bytes == least
+
+
+def test_boxes_partition_the_array():
+    numpy = pytest.importorskip("numpy")
+    boxes = rt.boxes("P('x', ('y',))", mesh="x:3,y:2", shape=(7, 4))  # uneven
+    assert boxes.shape == (6, 2, 2) and boxes.dtype == numpy.int64
+    count = numpy.zeros((7, 4), int)
+    for box in boxes:
+        count[tuple(slice(*one) for one in box)] += 1
+    assert (count == 1).all()
+    boxes[0, 0, 0] = 5  # its own memory
+    assert rt.boxes("P('x', ('y',))", mesh="x:3,y:2", shape=(7, 4))[0, 0, 0] == 0
+    with pytest.raises(rt.Refused):
+        rt.boxes("[2@{x}16]", mesh="x:4")
+
+
+def test_a_picture_in_a_notebook():
+    assert rt.plan(*ENDS, mesh=MESH)._repr_svg_().startswith("<svg")
+
+
+def test_what_does_not_fit_a_picture_has_none():
+    huge = rt.plan("[1{x}16777216]", "[16777216]", mesh="x:16777216")
+    assert huge._repr_svg_() is None
+    with pytest.raises(rt.Refused):
+        huge.svg()
+
+
+def test_a_plan_explains_itself():
+    assert "weak path" in rt.plan(*ENDS, mesh=MESH).explain()
+
+
+def test_an_end_of_another_order_of_devices():
+    plan = rt.plan("[3{x}12]", "[3{x}12]", mesh="x:4", order_to=[3, 1, 0, 2])
+    assert [step.op for step in plan.steps] == ["exchange"] and plan.exchange
+    assert not rt.plan("[3{x}12]", "[3{x}12]", mesh="x:4", order_to=[0, 1, 2, 3]).steps
+
+
+def test_explanations_of_two_ends_and_of_a_warning():
+    (one,) = rt.explain("P('x', None)", "P(None, 'x')", mesh="x:4", shape=(16, 64))
+    assert one.plan["cost"] < one.peer["cost"] and one.form == "jax" and one.program
+
+
+class Device:
+    def __init__(self, number):
+        self.id = number
+
+
+class FakeMesh:
+    """What a mesh of JAX has."""
+
+    def __init__(self, devices, names):
+        numpy = pytest.importorskip("numpy")
+        self.devices = numpy.vectorize(Device)(numpy.array(devices))
+        self.axis_names, self.shape = names, dict(zip(names, self.devices.shape))
+
+
+class PartitionSpec(tuple):
+    def __new__(cls, *axes):
+        return super().__new__(cls, axes)
+
+
+class FakeSharding:
+    def __init__(self, mesh, *axes):
+        self.mesh, self.spec = mesh, PartitionSpec(*axes)
+
+
+def test_shardings_of_jax_are_read_by_what_they_have():
+    mesh = FakeMesh([[0, 1], [2, 3]], ("x", "y"))
+    plan = rt.plan(FakeSharding(mesh, ("x", "y"), None), FakeSharding(mesh, None, ("x", "y")), shape=(8, 8))
+    assert [step.op for step in plan.steps] == ["alltoall"] and plan.cost == 16
+    turned = FakeMesh([[3, 1], [0, 2]], ("x", "y"))
+    moved = rt.plan(FakeSharding(mesh, "x"), FakeSharding(turned, "x"), shape=(8,))
+    assert moved.to_dict()["order_to"] == "[3,1,0,2]" and moved.steps
+    assert not rt.plan(FakeSharding(turned, "x"), FakeSharding(turned, "x"), shape=(8,)).steps
+    back = rt.plan(FakeSharding(turned, "x"), FakeSharding(mesh, "x"), shape=(8,))
+    assert back.steps  # an order at the start is not that of the end
+
+
+def test_threads_plan_at_the_same_time():
+    wrong, expected = [], rt.plan(*ENDS, mesh=MESH)
+
+    def many():
+        for _ in range(200):
+            if rt.plan(*ENDS, mesh=MESH) != expected or rt.check(spoiled())[0].right:
+                wrong.append(1)
+    threads = [threading.Thread(target=many) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def resident_bytes():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return 4096 * int(file.read().split()[1])
+
+
+def test_calls_leak_nothing():
+    def many():
+        for _ in range(3000):
+            rt.plan(*ENDS, mesh=MESH)
+            try:
+                rt.plan(*ENDS, mesh="x:4")
+            except rt.Refused:
+                pass
+    many()
+    before = resident_bytes()
+    many()
+    assert resident_bytes() - before < 1 << 20  # 350 bytes a call
