@@ -3,7 +3,7 @@
 Blocks of ```console hold commands (`$ ..`, continued by a backslash) and what they print, both streams together;
 `...` stands for any text in a line, and alone on a line for any lines. Blocks of ```sh are lines of scripts/demo or
 scripts/test, or name a preset of CMake. Blocks of ```cpp are files of tests/cli that the build compiles. Blocks of ```cmake are lines of the
-consumer project. In docs/how-to/test-your-resharder.md both are excerpts of examples/foreign_resharder, which tests/house/foreign builds and runs. Other
+consumer project. Blocks of ```python stand in a few pages, which tests/python runs. In docs/how-to/test-your-resharder.md both are excerpts of examples/foreign_resharder, which tests/house/foreign builds and runs. Other
 blocks must say that they are ```text: they hold no code.
 """
 
@@ -24,6 +24,9 @@ DOCUMENTS = ["README.md"] + sorted({
     for folder, _, names in os.walk(os.path.join(ROOT, "docs")) for name in names if name.endswith(".md")
 } - OTHERS)
 
+
+# Their blocks of Python are run where the package is installed.
+WITH_PYTHON = {"docs/reference/python.md", "docs/how-to/xla.md", "docs/how-to/pytorch.md"}
 
 # A block with this word compiles the whole oracle, and runs with `scripts/test --all`.
 LONG = "spec/oracle/main.cpp"
@@ -145,6 +148,8 @@ class Documents(Console):
                         folder = os.path.join(ROOT, "tests/cli")
                         files = [text_of("tests/cli/" + file) for file in os.listdir(folder) if file.endswith(".cpp")]
                         self.assertIn(content, files)
+                    elif kind == "python":  # tests/python runs them
+                        self.assertIn(name, WITH_PYTHON)
                     else:
                         self.assertIn(kind, ("console", "text"))
 

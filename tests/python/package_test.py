@@ -175,7 +175,8 @@ def package(it):
     say(f"{wheel.name}: {wheel.stat().st_size} bytes")
     look_at(wheel, it.place / "look")
     user = it.user()
-    done = it.pytest(user, it.source / "python/tests/core", "--doctest-modules", "--pyargs", "pyretile._core", "pyretile")
+    done = it.pytest(user, it.source / "python/tests/core", it.source / "docs/reference/python.md", "--doctest-modules",
+                     "--doctest-glob=*.md", "--pyargs", "pyretile._core", "pyretile")
     say(done.stdout[-1500:])
     hold(done.returncode == 0, "tests of the package")
     hold(re.search(r"\d+ passed", done.stdout) and "skipped" not in done.stdout, "tests were left out")

@@ -155,7 +155,8 @@ Result<DeviceBoxes> boxes_in(const Call& call) {
   const auto sharding = arguments.read(false);
   if (!sharding) return refuse(sharding.error());
   const Layout& layout = sharding->layout;
-  if (auto few = check_listed(layout.devices(), 2 * std::max<std::size_t>(layout.rank(), 1)); !few) {
+  if (const auto few = check_listed(layout.devices(), 2 * std::max<std::size_t>(layout.rank(), 1));
+      !few) {
     return refuse(about_argument(few.error().code, "FROM", *arguments.from, few.error().message));
   }
   if (!layout.in_boxes()) {
