@@ -209,7 +209,8 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   const auto refused = [&](Code code, std::string message) {
     return refuse(about_argument(code, source, path, std::move(message)));
   };
-  if (const std::string* const text = text_of_caller(path)) return without_mark(*text, path, source);
+  if (const std::string* const text = text_of_caller(path))
+    return without_mark(*text, path, source);
   OpenFile opened;
   std::FILE* file = stdin;
   std::optional<WaitForInput> wait;

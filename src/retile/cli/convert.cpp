@@ -94,8 +94,8 @@ Outcome work_on(const ConvertArguments& arguments) {
   if (!sharding) return failed(sharding.error());
   const auto text = to_text(*sharding, *form);
   if (!text) {
-    return failed(about_argument(text.error().code, "FROM", *arguments.given.from, text.error().message,
-                                 text.error().notes));
+    return failed(about_argument(text.error().code, "FROM", *arguments.given.from,
+                                 text.error().message, text.error().notes));
   }
   return {.exit = Exit::yes,
           .out = (arguments.json ? json_text(*sharding, *form, *text) : *text) + "\n"};

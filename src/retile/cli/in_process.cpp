@@ -116,9 +116,9 @@ Outcome for_programs(Outcome outcome) {
 Outcome unknown_verb(std::string_view verb) {
   std::vector<std::string> names;
   for (const Offered& offered : offered_verbs) names.emplace_back(offered.name);
-  return failed(
-      about_argument(Code::unsupported, "verb", verb, "not a verb that is done in process",
-                     {"those are " + text::enumerate(names, "and", names.size())}));
+  return failed(about_argument(Code::unsupported, "verb", verb,
+                               "not a verb that is done in process",
+                               {"those are " + text::enumerate(names, "and", names.size())}));
 }
 
 Outcome done(const Call& call) {

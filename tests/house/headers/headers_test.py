@@ -3,8 +3,8 @@
 
     headers_test.py ROOT BUILD WITHOUT
 
-The build's headers are installed into a scratch folder. WITHOUT names the face that the build leaves out (`mpi.h`), or is
-empty. Users include the two faces only, so that examples and the consumer project do, too. Each rule has its control.
+The build's headers are installed into a scratch folder. WITHOUT names the face that the build leaves out (`mpi.h`, and with it that of C), or is
+empty. Users include the faces only, so that examples and the consumer project do, too. Each rule has its control.
 """
 
 import re
@@ -16,11 +16,14 @@ import unittest
 from pathlib import Path
 
 ROOT, BUILD, WITHOUT = Path(sys.argv[1]), sys.argv[2], set(sys.argv[3:4]) - {""}
+if "mpi.h" in WITHOUT:
+    WITHOUT.add("c/mpi/retile_mpi.h")
 del sys.argv[1:]
 
 PAGE = "docs/reference/library.md"
-FACES = {"retile.h", "mpi.h"}
-ROW = re.compile(r"^\| `(retile/[\w/]+\.h)` \| (`\w+\.h`|both) \| .+ \|$", re.M)
+CXX = {"retile.h", "mpi.h"}
+FACES = CXX | {"c/retile.h", "c/mpi/retile_mpi.h"}
+ROW = re.compile(r"^\| `(retile/[\w/]+\.h)` \| ((?:`[\w/]+\.h`(?:, )?)+|both) \| .+ \|$", re.M)
 COUNT = re.compile(r"^(\d+) headers are installed\.", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](retile/[^>"]+)[>"]', re.M)
 USERS = ("tests/house/install/consumer", "tests/cli")
@@ -28,7 +31,7 @@ USERS = ("tests/house/install/consumer", "tests/cli")
 
 def listed(page):
     """Header -> faces that reach it, as the page says."""
-    return {name: FACES if cell == "both" else {cell.strip("`")} for name, cell in ROW.findall(page)}
+    return {name: CXX if cell == "both" else set(re.findall(r"`([^`]*)`", cell)) for name, cell in ROW.findall(page)}
 
 
 def reached(folder, face):
@@ -45,7 +48,7 @@ def reached(folder, face):
 def complaints(page, folder, without):
     """What the page says and the folder of installed headers does not bear out."""
     rows = listed(page)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.h")}
     wanted = {name for name, faces in rows.items() if faces - without}
     out = [f"{name} is installed, and {PAGE} does not list it" for name in sorted(there - wanted)]
     out += [f"{name} is listed, and not installed" for name in sorted(wanted - there)]

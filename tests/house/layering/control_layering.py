@@ -122,6 +122,7 @@ MUTANTS = [
     ("mpi-wrapper", f"src/retile/exec/mpi/{PLANTED}.cpp", "void f() { MPI_Barrier(MPI_COMM_WORLD); }\n",
      'const char* f() { return "MPI_Barrier(..)"; }  // MPI_Barrier(..)\n'),
     ("system-header", f"src/retile/plan/{PLANTED}.cpp", "#include <unistd.h>\n", "#include <fmt/format.h>\n"),
+    ("system-header", f"src/retile/plan/{PLANTED}.cpp", "#include <stdint.h>\n", "#include <cstdint>\n"),
     ("unknown", f"src/retile/core/{PLANTED}.cpp", "#include <boost/any.hpp>\n", "#include <tl/expected.hpp>\n"),
     ("unknown", f"src/retile/core/{PLANTED}.cpp", "#include PLANTED_MACRO\n", "#include <array>\n"),
     ("unknown", f"src/retile/helpers/{PLANTED}.cpp", "#include <array>\n", None),
