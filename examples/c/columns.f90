@@ -8,7 +8,7 @@ program columns
   use retile
   implicit none
   integer, parameter :: rows = 1024, cols = 768, own_cols = 192, own_rows = 256
-  real(c_double), target, allocatable :: before(:, :), after(:, :)
+  integer(c_int64_t), target, allocatable :: before(:, :), after(:, :)
   type(retile_plan_t) :: plan
   type(retile_program_t) :: prog
   type(retile_mover_t) :: mover
@@ -52,10 +52,10 @@ program columns
 
 contains
 
-  real(c_double) function element(i, j, turn)
+  integer(c_int64_t) function element(i, j, turn)
     integer, intent(in) :: i, j, turn
 
-    element = real(i * cols + j, c_double) * turn
+    element = int(i * cols + j, c_int64_t) * turn
   end function
 
   ! All processes get the same status, so the first one speaks for all.

@@ -1,8 +1,8 @@
-! The library for Fortran 2008, over the C of retile.h and retile_mpi.h, whose comments say what each of these does. Compile this file with your
-! own compiler, and link the libraries retile_c and retile_c_mpi.
+! The library for Fortran 2008, over the C of retile.h and retile_mpi.h, whose comments say what each of these does.
+! Compile this file with your own compiler, and link the libraries retile_c and retile_c_mpi.
 !
-! Arrays of Fortran lie with the first index fastest, and tiles with the last. So a layout says the dimensions of an array in the opposite
-! order: a(16, 8), whose second index is cut, is "[2{x}8, 16]".
+! Arrays of Fortran lie with the first index fastest, and tiles with the last. So a layout says the dimensions of an
+! array in the opposite order: a(16, 8), whose second index is cut, is "[2{x}8, 16]".
 module retile
   use, intrinsic :: iso_c_binding
   use mpi_f08, only: MPI_Comm
@@ -121,7 +121,8 @@ module retile
       type(retile_verdict_t), intent(out) :: verdict
       integer(c_int) :: status
     end function
-    function c_redistribute(comm, program, in, in_bytes, out, out_bytes, element_bytes) bind(c, name="retile_redistribute_f") result(status)
+    function c_redistribute(comm, program, in, in_bytes, out, out_bytes, element_bytes) &
+        bind(c, name="retile_redistribute_f") result(status)
       import :: c_ptr, c_int, c_size_t, c_int64_t
       integer(c_int), value :: comm
       type(c_ptr), value :: program, in, out
@@ -129,7 +130,8 @@ module retile
       integer(c_int64_t), value :: element_bytes
       integer(c_int) :: status
     end function
-    function c_mover_make(comm, program, element_bytes, memory_limit_bytes, mover) bind(c, name="retile_mover_make_f") result(status)
+    function c_mover_make(comm, program, element_bytes, memory_limit_bytes, mover) &
+        bind(c, name="retile_mover_make_f") result(status)
       import :: c_ptr, c_int, c_int64_t
       integer(c_int), value :: comm
       type(c_ptr), value :: program
@@ -255,7 +257,8 @@ contains
     integer, intent(in) :: element_bytes
     integer(c_int), intent(out) :: status
 
-    status = c_redistribute(int(comm%MPI_VAL, c_int), program%object, in, in_bytes, out, out_bytes, int(element_bytes, c_int64_t))
+    status = c_redistribute(int(comm%MPI_VAL, c_int), program%object, in, in_bytes, out, out_bytes, &
+                            int(element_bytes, c_int64_t))
   end subroutine
 
   subroutine retile_mover_make(comm, program, element_bytes, mover, status, memory_limit_bytes)
