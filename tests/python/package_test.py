@@ -153,7 +153,7 @@ def look_at(wheel, place):
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
     hold(needed <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}, f"it needs {needed}")
     shown = must(["nm", "-D", "--defined-only", place / extension]).split("\n")
-    strange = [line for line in shown if line and "PyInit__retile" not in line and "nanobind" not in line]
+    strange = [line for line in shown if line and "PyInit__retile" not in line]
     hold(not strange, f"others see {strange[:5]}")
 
 

@@ -90,9 +90,11 @@ def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: An
 
     >>> import pyretile as rt
     >>> print(rt.plan("[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]", mesh="x:4,y:6"))
-    alltoall y: dim 1 -> dim 0  tile [2, 12]  cost 24
-    alltoall x: dim 0 -> dim 1  tile [2, 3]   cost 6
-    cost 30, height 24 (bound 6)
+    alltoall y/3 of 6: dim 1 -> dim 0  tile [1, 6]  cost 6
+    allpermute                         tile [1, 6]  cost 6
+    alltoall x/2 of 4: dim 0 -> dim 1  tile [2, 3]  cost 6
+    cost 18, height 6 (bound 6)
+    optimal among collectives along one dimension each
     """
     options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
     if dtype != "f32":

@@ -15,7 +15,7 @@ from ._errors import Refused
 def _refused(source: str, value: Any, message: str, *notes: str) -> Refused:
     shown = repr(value)
     shown = shown if len(shown) <= 200 else shown[:197] + "..."
-    text = f"error: {message}\n  --> {source}\n   | {shown}\n   | {'^' * len(shown)}\n"
+    text = f"error: {source}: {message}\n  {shown}\n  {'^' * len(shown)}\n"
     text += "".join(f"note: {note}\n" for note in notes)
     return Refused("bad_argument", message, source, shown, (0, len(shown.encode())), notes, text)
 
