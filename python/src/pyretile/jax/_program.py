@@ -1,0 +1,83 @@
+"""The core's functions by way of the program `retile`, until the extension module takes their place."""
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class Refused(ValueError):
+    """What cannot be read, or not be said: `code`, `message`, `span`, `notes`."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        lines = text.splitlines()
+        self.code, self.span = None, None
+        self.message = lines[0].removeprefix("error: ") if lines else ""
+        self.notes = [one.removeprefix("note: ") for one in lines if one.startswith("note: ")]
+
+
+@dataclass(frozen=True)
+class Result:
+    """An object of `--json`; its fields are attributes."""
+
+    fields: dict
+
+    def __getattr__(self, name):
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def to_dict(self):
+        return self.fields
+
+    @property
+    def right(self):
+        return {"right": True, "wrong": False}.get(self.fields.get("answer"))
+
+
+def called(*words, stdin=None):
+    done = subprocess.run([os.environ.get("RETILE", "retile"), *words], input=stdin, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        raise Refused(done.stderr or f"retile ended with exit code {done.returncode}")
+    return done.stdout
+
+
+def options(mesh=None, order=None, mesh_to=None, order_to=None, shape=None, **more):
+    named = {"mesh": mesh, "order": order, "mesh-to": mesh_to, "order-to": order_to, **{key.replace("_", "-"): value for key, value in more.items()}}
+    if shape is not None:
+        named["shape"] = ",".join(map(str, shape))
+    words = []
+    for key, value in named.items():
+        if value is True:
+            words.append(f"--{key}")
+        elif value is not None and value is not False:
+            words += [f"--{key}", str(value)]
+    return words
+
+
+def plan(src, dst, *, memory_limit=None, dtype="f32", cost="paper", collectives=False, one_dim=False, **ends):
+    words = options(**ends, memory_limit=memory_limit, dtype=dtype, cost=cost, collectives=collectives, one_dim=one_dim)
+    return Result(json.loads(called("plan", "--json", *words, "--", src, dst)))
+
+
+def lower(src, dst, *, direct=False, form="program", **ends):
+    if form != "program":
+        return called("lower", "--as", form, *options(**ends), "--", src, dst)
+    return Result(json.loads(called("lower", "--json", *options(**ends, direct=direct), "--", src, dst)))
+
+
+def validate(before, after, *, draws=3, seed=None, extents="auto", explain=False, timeout=60):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for name, text in (("before", before), ("after", after)):
+            if isinstance(text, os.PathLike):
+                paths.append(str(text))
+                continue
+            paths.append(str(Path(folder) / name))
+            Path(paths[-1]).write_text(text)
+        words = options(draws=draws, seed=seed, extents=extents, explain=explain, timeout=timeout)
+        return Result(json.loads(called("validate", "--json", *words, *paths)))

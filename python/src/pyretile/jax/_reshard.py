@@ -1,0 +1,231 @@
+"""Moves an array from one sharding to another by a plan of ours, with the collectives of `jax.lax`."""
+
+from functools import lru_cache, partial
+
+import jax
+import numpy as np
+from jax import numpy as jnp
+from jax.custom_derivatives import linear_call
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+
+from pyretile.jax._backend import core
+from pyretile.jax._sharding import described, devices_of, end_of, named
+from pyretile.jax._steps import Devices, runner
+
+DTYPES = {1: "i8", 2: "f16", 4: "f32", 8: "f64", 16: "c128"}
+# The axis of a mesh that has all devices of both ends in a row.
+ROW = "devices"
+
+
+class NoPlan(ValueError):
+    """No plan keeps the memory limit. `smallest` is the least limit that has one, in bytes, where it is known."""
+
+    def __init__(self, message, smallest=None):
+        super().__init__(message)
+        self.smallest = smallest
+
+
+def ends_of(start, end, order_to):
+    """The meshes of a problem, as the core takes them. Device d is the one at position d of the start."""
+    ends = {"mesh": start.mesh_text}
+    if end.mesh != start.mesh or order_to:
+        ends["mesh_to"] = end.mesh_text
+    if order_to:
+        ends["order_to"] = str(list(order_to)).replace(" ", "")
+    return ends
+
+
+@lru_cache(maxsize=4096)
+def program_of(start, end, order_to, shape, itemsize, limit):
+    """The Program that moves an array, as its JSON object.
+
+    shape      in elements, none of them 0; where tiles are uneven, steps act on tiles that are padded to the size of the largest
+    order_to   the devices of the end's mesh, row by row, by their positions in the start's; None if they stand in the same order
+    limit      bytes per device, the tiles before and after a step together; or None
+    """
+    ends = ends_of(start, end, order_to)
+    padded = start.padded(shape)
+    if padded == end.padded(shape):
+        shape = padded
+    # Tiles whose cuts do not nest, or devices that only one end has: every element goes straight to its place.
+    direct = padded != shape or (order_to is not None and sorted(order_to) != list(range(len(order_to)))) or np.prod(list(start.sizes.values())) != np.prod(list(end.sizes.values()))
+    texts = start.text(shape), end.text(shape)
+    if limit is not None:
+        direct = within(texts, ends, shape, start, end, itemsize, limit, direct)
+    return core.lower(*texts, direct=direct, **ends).to_dict()
+
+
+def within(texts, ends, shape, start, end, itemsize, limit, direct):
+    """Whether one exchange has to take the place of the plan, for it to keep the limit. Raises NoPlan where neither does."""
+    exchange = (int(np.prod(start.tile(shape), dtype=np.int64)) + int(np.prod(end.tile(shape), dtype=np.int64))) * itemsize
+    if not direct:
+        usual = core.plan(*texts, dtype=DTYPES[itemsize], **ends).to_dict()
+        if usual["resident"] * itemsize <= limit:
+            return False
+    if exchange <= limit:
+        return True
+    least = exchange if direct else min(exchange, usual["resident"] * itemsize)
+    raise NoPlan(f"no plan keeps {limit} bytes per device; one takes {least}", least)
+
+
+def over(mesh, start, end, run, one_mesh, end_mesh, shape):
+    """A function from the global array to the global array. `run` takes a tile of one end to one of the other."""
+    def put(function, mesh, before, after):
+        return jax.shard_map(function, mesh=mesh, in_specs=before, out_specs=after, check_vma=False)
+    if one_mesh:
+        return put(run, mesh, start.spec, end.spec)
+    # The tiles of all devices in a row: the same devices hold them, whichever mesh names them.
+    every = [PartitionSpec(tuple(one.axis_names)) for one in (mesh, end_mesh)]
+    return lambda x: put(lambda tile: tile, end_mesh, every[1], end.spec)(put(run, mesh, start.spec, every[0])(x))
+
+
+def resized(x, shape):
+    """Longer by zeros, or shorter, in each dimension."""
+    longer = [(0, max(0, new - old)) for old, new in zip(x.shape, shape)]
+    x = jnp.pad(x, longer) if any(more for _, more in longer) else x
+    return x[tuple(slice(0, extent) for extent in shape)] if x.shape != tuple(shape) else x
+
+
+def one_way(x, src, dst, limit):
+    """The array, moved: to be called under `jit`. The devices of both meshes stand in one order."""
+    shape, rank = x.shape, x.ndim
+    start, end = end_of(src, rank), end_of(dst, rank)
+    axes = Devices(tuple(src.mesh.axis_names), src.mesh.size)
+    if 0 in shape:
+        def run(tile):
+            return jnp.zeros(end.tile(shape), tile.dtype)
+    else:
+        run = runner(program_of(start, end, None, shape, x.dtype.itemsize, limit), axes, rank)
+    # In explicit mode the mesh of a tracer is an abstract one, and equal to that of the sharding.
+    one_mesh = start.mesh == end.mesh
+    move = over(src.mesh, start, end, run, one_mesh, dst.mesh, shape)
+    return resized(move(resized(x, start.padded(shape))), shape)
+
+
+def both_ways(x, src, dst, limit):
+    """As `one_way`; what a gradient moves goes back by a plan of its own."""
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        return one_way(x, src, dst, limit)
+    return linear_call(lambda _, given: one_way(given, src, dst, limit), lambda _, given: one_way(given, dst, src, limit), (), x)
+
+
+@lru_cache(maxsize=1024)
+def compiled(src, dst, limit):
+    return jax.jit(partial(both_ways, src=src, dst=dst, limit=limit), out_shardings=dst)
+
+
+@lru_cache(maxsize=1024)
+def compiled_in_a_row(start, end, order_to, shape, itemsize, limit, mesh):
+    """A function on the tiles of all devices of both ends, which lie along the first dimension."""
+    program = program_of(start, end, order_to, shape, itemsize, limit)
+    run = runner(program, Devices((ROW,), mesh.size), len(shape))
+    row = PartitionSpec(ROW)
+    return jax.jit(jax.shard_map(run, mesh=mesh, in_specs=row, out_specs=row, check_vma=False))
+
+
+def between_meshes(x, src, dst, limit):
+    """Moves an array whose devices stand in another order at the end, or are others. Not under `jit`, where JAX has no such arrays."""
+    start, end = end_of(src, x.ndim), end_of(dst, x.ndim)
+    devices = list(devices_of(src))
+    devices += [one for one in devices_of(dst) if one not in devices]
+    order_to = tuple(devices.index(one) for one in devices_of(dst))
+    mesh = Mesh(np.array(devices), (ROW,))
+    tile, given = start.tile(x.shape), {one.device: one.data for one in x.addressable_shards}
+    own = [one for one in devices if one.process_index == jax.process_index()]
+    tiles = [given[one] if one in given else jax.device_put(np.zeros(tile, x.dtype), one) for one in own]
+    row = jax.make_array_from_single_device_arrays((len(devices) * tile[0], *tile[1:]), NamedSharding(mesh, PartitionSpec(ROW)), tiles)
+    made = compiled_in_a_row(start, end, order_to, x.shape, x.dtype.itemsize, limit, mesh)(row)
+    held = {one.device: one.data for one in made.addressable_shards}
+    return jax.make_array_from_single_device_arrays(x.shape, dst, [held[one] for one in own if one in set(devices_of(dst))])
+
+
+def on_one_device(sharding):
+    """A mesh of its own for an array on one device."""
+    if isinstance(sharding, SingleDeviceSharding):
+        return NamedSharding(Mesh(np.array(list(sharding.device_set)), ("one",)), PartitionSpec(), memory_kind=sharding.memory_kind)
+    return sharding
+
+
+def source_of(x, src):
+    """The sharding that an array has, or, of a tracer, the one that it is known to have."""
+    if not isinstance(x, jax.core.Tracer):
+        if src is not None and not src.is_equivalent_to(x.sharding, x.ndim):
+            raise ValueError(f"src is {src}, and the array has {x.sharding}")
+        return on_one_device(x.sharding)
+    if src is not None:
+        return src
+    known = getattr(jax.typeof(x), "sharding", None)
+    if known is None or not known.mesh.shape or not known.mesh.are_all_axes_explicit:
+        raise ValueError("inside of jit the sharding of this array is not known: say it as src=, or use a mesh of explicit axes")
+    return known
+
+
+def with_mesh(sharding, mesh):
+    """A partition spec with the mesh of the source."""
+    return NamedSharding(mesh, sharding) if isinstance(sharding, PartitionSpec) else sharding
+
+
+def reshard_array(x, sharding, limit, src):
+    if not isinstance(x, jax.Array):
+        raise TypeError(f"reshard takes arrays of JAX, and not {type(x).__name__}")
+    src = named(source_of(x, src), "the sharding of the array")
+    wanted = with_mesh(sharding, src.mesh)
+    dst = named(on_one_device(wanted), "the new sharding")
+    traced = isinstance(x, jax.core.Tracer)
+    if src.memory_kind != dst.memory_kind and not traced:
+        raise ValueError(f"the array lies in {src.memory_kind}, and the new sharding in {dst.memory_kind}: reshard moves between devices alone")
+    if jnp.issubdtype(x.dtype, jax.dtypes.extended):
+        return of_keys(x, src, dst, limit)
+    if x.ndim == 0:
+        flat = [NamedSharding(one.mesh, PartitionSpec(None)) for one in (end_of(src, 0) and src, end_of(dst, 0) and dst)]
+        return reshard_array(x.reshape(1), flat[1], limit, flat[0] if traced else None).reshape(())
+    if traced:
+        return both_ways(x, *on_concrete_meshes(src, dst), limit)
+    for extent, parts in zip(x.shape, end_of(dst, x.ndim).parts):
+        if extent % parts:
+            raise ValueError(f"outside of jit JAX has no arrays of uneven tiles, such as {described(dst, x.shape, x.dtype)}")
+    if devices_of(src) == devices_of(dst):
+        return compiled(src, dst, limit)(x)
+    made = between_meshes(x, src, dst, limit)
+    return made if dst is wanted else jax.make_array_from_single_device_arrays(x.shape, wanted, [one.data for one in made.addressable_shards])
+
+
+def on_concrete_meshes(src, dst):
+    """What `shard_map` takes. In explicit mode the mesh of a tracer has no devices; it is that of the other end."""
+    if isinstance(dst.mesh, Mesh) and not isinstance(src.mesh, Mesh) and dst.mesh.abstract_mesh == src.mesh:
+        src = NamedSharding(dst.mesh, src.spec)
+    if isinstance(src.mesh, Mesh) and isinstance(dst.mesh, Mesh) and devices_of(src) != devices_of(dst):
+        raise ValueError("inside of jit both meshes have the same devices in the same order")
+    return src, dst
+
+
+def of_keys(x, src, dst, limit):
+    """Keys of random numbers, by the numbers that they consist of."""
+    data = jax.random.key_data(x)
+    more = [None] * (data.ndim - x.ndim)
+
+    def wide(one):
+        return NamedSharding(one.mesh, PartitionSpec(*one.spec, *[None] * (x.ndim - len(one.spec)), *more))
+    moved = reshard_array(data, wide(dst), limit, wide(src) if isinstance(x, jax.core.Tracer) else None)
+    return jax.random.wrap_key_data(moved, impl=jax.random.key_impl(x))
+
+
+def reshard(x, sharding, memory_limit=None, *, src=None):
+    """The same array in another sharding, moved by a plan of ours.
+
+    x              a `jax.Array`, or a pytree of them; also inside of `jit`, and under `grad` and `vmap`
+    sharding       a `NamedSharding` of even tiles, a `PartitionSpec` over the array's own mesh, or one device; of a pytree, one for all or a tree
+                   of them. Inside of `jit` tiles may be uneven, and the devices stay the same
+    memory_limit   most bytes per device, the tiles before and after a step together
+    src            inside of `jit`, the sharding that the array has. In explicit mode JAX knows it. If it is another one, the result is
+                   right, and JAX moves the array to `src` first
+
+    Devices exchange what the plan says and nothing else: no step is left to the partitioner. Raises ValueError for what no such plan
+    does, by name: sums, dimensions that are left to the compiler, other memories, and NoPlan where none keeps the limit.
+    """
+    def one_for_all(given):
+        return given is None or isinstance(given, (Sharding, PartitionSpec))
+    leaves, tree = jax.tree_util.tree_flatten(x)
+    shardings, sources = ([given] * len(leaves) if one_for_all(given) else tree.flatten_up_to(given) for given in (sharding, src))
+    moved = [reshard_array(*one, memory_limit, source) for *one, source in zip(leaves, shardings, sources, strict=True)]
+    return jax.tree_util.tree_unflatten(tree, moved)

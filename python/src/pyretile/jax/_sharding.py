@@ -1,0 +1,84 @@
+"""JAX's shardings as problems that the core plans."""
+
+from dataclasses import dataclass
+from math import prod
+
+import jax
+from jax.sharding import NamedSharding, PartitionSpec
+
+
+@dataclass(frozen=True)
+class End:
+    """How one end of a reshard lies on its mesh: axes with their sizes, and for each dimension its axes, major to minor."""
+
+    mesh: tuple
+    dims: tuple
+
+    @property
+    def sizes(self):
+        return dict(self.mesh)
+
+    @property
+    def parts(self):
+        """Into how many tiles each dimension is cut."""
+        return tuple(prod(self.sizes[axis] for axis in axes) for axes in self.dims)
+
+    @property
+    def spec(self):
+        return PartitionSpec(*[axes or None for axes in self.dims])
+
+    def tile(self, shape):
+        """The shape of the largest tile, in elements."""
+        return tuple(-(-extent // parts) for extent, parts in zip(shape, self.parts))
+
+    def padded(self, shape):
+        """The shape up to which all tiles have the same size."""
+        return tuple(tile * parts for tile, parts in zip(self.tile(shape), self.parts))
+
+    def text(self, shape):
+        """The layout in the paper's notation, whose axes stand minor to major."""
+        dims = ["{}{{{}}}{}".format(tile, ",".join(quoted(axis) for axis in reversed(axes)), extent) if axes else str(extent)
+                for tile, axes, extent in zip(self.tile(shape), self.dims, shape)]
+        return "[" + ", ".join(dims) + "]"
+
+    @property
+    def mesh_text(self):
+        return ",".join(f"{quoted(axis)}:{size}" for axis, size in self.mesh)
+
+
+def quoted(name):
+    return f'"{name}"'
+
+
+def end_of(sharding, rank):
+    """The end that a NamedSharding says. Raises ValueError for what has no layout of tiles: unconstrained dimensions, and sums."""
+    spec = sharding.spec
+    if getattr(spec, "unreduced", None):
+        raise ValueError(f"{spec} has addends, and steps that add are not run")
+    if len(spec) > rank:
+        raise ValueError(f"{spec} has more dimensions than the array, which has {rank}")
+    dims = []
+    for one in spec:
+        if one is PartitionSpec.UNCONSTRAINED:
+            raise ValueError(f"{spec} leaves a dimension to the compiler")
+        dims.append(() if one is None else (one,) if isinstance(one, str) else tuple(one))
+    dims += [()] * (rank - len(dims))
+    mesh = tuple((str(axis), int(size)) for axis, size in sharding.mesh.shape.items())
+    return End(mesh, tuple(tuple(map(str, axes)) for axes in dims))
+
+
+def devices_of(sharding):
+    """The devices of the mesh, row by row."""
+    return tuple(sharding.mesh.devices.flat)
+
+
+def named(sharding, what):
+    """The sharding, or an error that says which kind it is."""
+    if isinstance(sharding, NamedSharding):
+        return sharding
+    raise TypeError(f"{what} is a {type(sharding).__name__}, and not a NamedSharding")
+
+
+def described(sharding, shape, dtype):
+    """Such as `f32[8,4] P('x', None)`, for messages."""
+    return f"{jax.numpy.dtype(dtype).name}[{','.join(map(str, shape))}] {getattr(sharding, 'spec', sharding)}"

@@ -1,0 +1,92 @@
+"""Which line of a user's program made an operation, as the text of XLA says it.
+
+XLA writes tables of files, functions, places and stack frames above a module, and numbers of frames behind operations. Older
+releases write the file and the line behind the operation itself.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+
+ROW = re.compile(r"^(\d+) (.*)$")
+FIELD = re.compile(r"(\w+)=(\d+)")
+FRAME = re.compile(r"\bstack_frame_id=(\d+)")
+PLAIN = re.compile(r'source_file="([^"]*)"(?:[^}]*?source_line=(\d+))?')
+# Folders of libraries: their frames are shown only where there are no others.
+LIBRARY = ("site-packages", "dist-packages")
+
+
+@dataclass(frozen=True)
+class Frame:
+    file: str
+    line: int
+    function: str | None = None
+
+    @property
+    def where(self):
+        return f"{self.file}:{self.line}"
+
+    @property
+    def library(self):
+        """Whether an installed package has the line, or Python itself."""
+        parts = PurePath(self.file).parts
+        return any(one in parts for one in LIBRARY) or self.file.startswith("<")
+
+
+class Text:
+    """A module's text with its tables."""
+
+    def __init__(self, text):
+        self.text = text
+
+    @cached_property
+    def lines(self):
+        return self.text.splitlines()
+
+    @cached_property
+    def tables(self):
+        found, rows = {}, None
+        for line in self.lines:
+            if line in ("FileNames", "FunctionNames", "FileLocations", "StackFrames"):
+                rows = found.setdefault(line, {})
+            elif rows is not None and (match := ROW.match(line)):
+                rows[int(match[1])] = match[2]
+            elif line:
+                rows = None
+        return found
+
+    @cached_property
+    def shift(self):
+        """JAX 0.12.0 prints callers' numbers plus one, so that the first frame, which has no caller, names itself."""
+        return int(dict(FIELD.findall(self.tables.get("StackFrames", {}).get(1, ""))).get("parent_frame_id", 0))
+
+    def frame(self, number):
+        """One frame, and the number of its caller's, or 0."""
+        row = dict(FIELD.findall(self.tables.get("StackFrames", {}).get(number, "")))
+        place = dict(FIELD.findall(self.tables.get("FileLocations", {}).get(int(row.get("file_location_id", 0)), "")))
+        names = [self.tables.get(table, {}).get(int(place.get(key, 0)), "").strip('"') or None
+                 for table, key in (("FileNames", "file_name_id"), ("FunctionNames", "function_name_id"))]
+        parent = int(row.get("parent_frame_id", 0)) - self.shift
+        return (Frame(names[0], int(place.get("line", 0)), names[1]) if names[0] else None), parent
+
+    def frames(self, line):
+        """The frames of the operation in this line of the text, counted from 1, the innermost first; () where none are known."""
+        if not line or line > len(self.lines):
+            return ()
+        said = self.lines[line - 1]
+        if match := PLAIN.search(said):
+            return (Frame(match[1], int(match[2] or 0)),)
+        match, made, seen = FRAME.search(said), [], set()
+        number = int(match[1]) if match else 0
+        while number and number not in seen:
+            seen.add(number)
+            frame, number = self.frame(number)
+            if frame:
+                made.append(frame)
+        return tuple(made)
+
+    def own(self, line):
+        """The innermost frame that no library has, otherwise the innermost; None where the text says none."""
+        frames = self.frames(line)
+        return next((one for one in frames if not one.library), frames[0] if frames else None)
