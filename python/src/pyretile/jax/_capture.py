@@ -55,8 +55,10 @@ def lowered(function, args, kwargs):
         return alone(function)
     if hasattr(function, "lower"):
         return alone(function.lower(*args, **kwargs))
-    # A module's weights would be constants of the program if it were jitted as it stands.
     leaves, tree = jax.tree_util.tree_flatten((function, args, kwargs))
+    if leaves[0] is function and all(map(is_array, leaves[1:])):
+        return jax.jit(function).lower(*args, **kwargs)
+    # A module's weights would be constants of the program if it were jitted as it stands.
     given = [k for k, leaf in enumerate(leaves) if is_array(leaf)]
 
     def program(*arrays):
@@ -65,7 +67,7 @@ def lowered(function, args, kwargs):
             whole[k] = one
         again, *rest = jax.tree_util.tree_unflatten(tree, whole)
         return again(*rest[0], **rest[1])
-    program.__name__ = re.sub(r"\W", "_", getattr(function, "__name__", type(function).__name__))
+    program.__name__ = program.__qualname__ = re.sub(r"\W", "_", getattr(function, "__name__", type(function).__name__))
     return jax.jit(program).lower(*[leaves[k] for k in given])
 
 

@@ -128,7 +128,7 @@ class Places:
 
 
 def named(one, which):
-    return f"{one['op']} %{one['value']}" + (f" (line {one['line']} of the text {which})" if one.get("line") else "")
+    return f"{one['op']} {one['value']}" + (f" (line {one['line']} of the text {which})" if one.get("line") else "")
 
 
 def mistake(verdict, places):
@@ -139,7 +139,7 @@ def mistake(verdict, places):
     if lost:
         words.append(f"{named(lost, 'before')} is lost")
     if difference:
-        with_integers = "".join(f", with {name} = {','.join(map(str, values))}" for name, values in difference["integers"].items())
+        with_integers = "".join(f", with {name.lstrip('%')} = {','.join(map(str, values))}" for name, values in difference["integers"].items())
         words.append(f"result {difference['result']} on device {difference['device']} at {difference['at']} is {difference['found']}, "
                      f"and should be {difference['expected']}{with_integers}")
     if nearest:
@@ -177,7 +177,7 @@ def reshard(one, places):
 
 def large(one, places, declared):
     file, line = places.of(("after", one))
-    return Finding("large", f"{one['op']} %{one['value']} holds {one['bytes']} bytes on each device; the largest tile that is declared has {declared}", file, line,
+    return Finding("large", f"{one['op']} {one['value']} holds {one['bytes']} bytes on each device; the largest tile that is declared has {declared}", file, line,
                    op=one["op"], bytes=one["bytes"], details={"type": one["type"], "value": one["value"]})
 
 

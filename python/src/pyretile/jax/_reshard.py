@@ -5,7 +5,8 @@ from functools import lru_cache, partial
 import jax
 import numpy as np
 from jax import numpy as jnp
-from jax.custom_derivatives import linear_call
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from pyretile.jax._backend import core
@@ -45,10 +46,10 @@ def program_of(start, end, order_to, shape, itemsize, limit):
     """
     ends = ends_of(start, end, order_to)
     padded = start.padded(shape)
-    if padded == end.padded(shape):
-        shape = padded
+    shape = padded if padded == end.padded(shape) else shape
     # Tiles whose cuts do not nest, or devices that only one end has: every element goes straight to its place.
-    direct = padded != shape or (order_to is not None and sorted(order_to) != list(range(len(order_to)))) or np.prod(list(start.sizes.values())) != np.prod(list(end.sizes.values()))
+    same_devices = order_to is None or sorted(order_to) == list(range(start.devices))
+    direct = padded != shape or not same_devices
     texts = start.text(shape), end.text(shape)
     if limit is not None:
         direct = within(texts, ends, shape, start, end, itemsize, limit, direct)
@@ -68,7 +69,7 @@ def within(texts, ends, shape, start, end, itemsize, limit, direct):
     raise NoPlan(f"no plan keeps {limit} bytes per device; one takes {least}", least)
 
 
-def over(mesh, start, end, run, one_mesh, end_mesh, shape):
+def over(mesh, start, end, run, one_mesh, end_mesh):
     """A function from the global array to the global array. `run` takes a tile of one end to one of the other."""
     def put(function, mesh, before, after):
         return jax.shard_map(function, mesh=mesh, in_specs=before, out_specs=after, check_vma=False)
@@ -98,20 +99,39 @@ def one_way(x, src, dst, limit):
         run = runner(program_of(start, end, None, shape, x.dtype.itemsize, limit), axes, rank)
     # In explicit mode the mesh of a tracer is an abstract one, and equal to that of the sharding.
     one_mesh = start.mesh == end.mesh
-    move = over(src.mesh, start, end, run, one_mesh, dst.mesh, shape)
-    return resized(move(resized(x, start.padded(shape))), shape)
+    moved = over(src.mesh, start, end, run, one_mesh, dst.mesh)
+    return resized(moved(resized(x, start.padded(shape))), shape)
 
 
-def both_ways(x, src, dst, limit):
-    """As `one_way`; what a gradient moves goes back by a plan of its own."""
-    if not jnp.issubdtype(x.dtype, jnp.inexact):
-        return one_way(x, src, dst, limit)
-    return linear_call(lambda _, given: one_way(given, src, dst, limit), lambda _, given: one_way(given, dst, src, limit), (), x)
+move = Primitive("retile_reshard")
+"""`one_way` as one equation, so that gradients go back by a plan of their own, and a batch moves at once."""
+move.def_impl(one_way)
+mlir.register_lowering(move, mlir.lower_fun(one_way, multiple_results=False))
+
+
+@move.def_abstract_eval
+def type_of_moved(x, **ends):
+    return jax.make_jaxpr(partial(one_way, **ends))(x).out_avals[0]
+
+
+ad.deflinear2(move, lambda cotangent, _, *, src, dst, limit: [move.bind(cotangent, src=dst, dst=src, limit=limit)])
+
+
+def batch_moved(arguments, dims, *, src, dst, limit):
+    (x,), (dim,) = arguments, dims
+    x = jnp.moveaxis(x, dim, 0)
+    known = jax.typeof(x).sharding
+    first = known.spec[0] if known.mesh.shape and known.mesh.are_all_axes_explicit else None
+    src, dst = (NamedSharding(one.mesh, PartitionSpec(first, *one.spec)) for one in (src, dst))
+    return move.bind(x, src=src, dst=dst, limit=limit), 0
+
+
+batching.primitive_batchers[move] = batch_moved
 
 
 @lru_cache(maxsize=1024)
 def compiled(src, dst, limit):
-    return jax.jit(partial(both_ways, src=src, dst=dst, limit=limit), out_shardings=dst)
+    return jax.jit(partial(move.bind, src=src, dst=dst, limit=limit), out_shardings=dst)
 
 
 @lru_cache(maxsize=1024)
@@ -180,7 +200,8 @@ def reshard_array(x, sharding, limit, src):
         flat = [NamedSharding(one.mesh, PartitionSpec(None)) for one in (end_of(src, 0) and src, end_of(dst, 0) and dst)]
         return reshard_array(x.reshape(1), flat[1], limit, flat[0] if traced else None).reshape(())
     if traced:
-        return both_ways(x, *on_concrete_meshes(src, dst), limit)
+        src, dst = on_concrete_meshes(src, dst)
+        return move.bind(x, src=src, dst=dst, limit=limit)
     for extent, parts in zip(x.shape, end_of(dst, x.ndim).parts):
         if extent % parts:
             raise ValueError(f"outside of jit JAX has no arrays of uneven tiles, such as {described(dst, x.shape, x.dtype)}")

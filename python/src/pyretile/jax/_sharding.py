@@ -19,6 +19,10 @@ class End:
         return dict(self.mesh)
 
     @property
+    def devices(self):
+        return prod(size for _, size in self.mesh)
+
+    @property
     def parts(self):
         """Into how many tiles each dimension is cut."""
         return tuple(prod(self.sizes[axis] for axis in axes) for axes in self.dims)

@@ -7,7 +7,7 @@ releases write the file and the line behind the operation itself.
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 ROW = re.compile(r"^(\d+) (.*)$")
 FIELD = re.compile(r"(\w+)=(\d+)")
@@ -15,6 +15,7 @@ FRAME = re.compile(r"\bstack_frame_id=(\d+)")
 PLAIN = re.compile(r'source_file="([^"]*)"(?:[^}]*?source_line=(\d+))?')
 # Folders of libraries: their frames are shown only where there are no others.
 LIBRARY = ("site-packages", "dist-packages")
+PACKAGE = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Frame:
     def library(self):
         """Whether an installed package has the line, or Python itself."""
         parts = PurePath(self.file).parts
-        return any(one in parts for one in LIBRARY) or self.file.startswith("<")
+        return any(one in parts for one in LIBRARY) or self.file.startswith(("<", PACKAGE))
 
 
 class Text:
