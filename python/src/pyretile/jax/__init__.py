@@ -7,6 +7,7 @@ reshard               an array in another sharding, moved by a plan of ours
 """
 
 from pyretile.jax._check import Finding, NotJudged, Report, WrongProgram, assert_right, check, check_texts
+from pyretile.jax._explain import Explanation, explain
 from pyretile.jax._reshard import NoPlan, reshard
 
-__all__ = ["Finding", "NoPlan", "NotJudged", "Report", "WrongProgram", "assert_right", "check", "check_texts", "reshard"]
+__all__ = ["Explanation", "Finding", "NoPlan", "NotJudged", "Report", "WrongProgram", "assert_right", "check", "check_texts", "explain", "reshard"]

@@ -54,7 +54,8 @@ def lowered(function, args, kwargs):
     if hasattr(function, "compile") and hasattr(function, "as_text"):
         return alone(function)
     if hasattr(function, "lower"):
-        return alone(function.lower(*args, **kwargs))
+        traced = hasattr(function, "jaxpr")  # it has its arguments
+        return alone(function.lower() if traced else function.lower(*args, **kwargs))
     leaves, tree = jax.tree_util.tree_flatten((function, args, kwargs))
     if leaves[0] is function and all(map(is_array, leaves[1:])):
         return jax.jit(function).lower(*args, **kwargs)

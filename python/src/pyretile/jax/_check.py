@@ -74,7 +74,7 @@ class Report:
     def __str__(self):
         if self.answer == "one device":
             return f"{self.name}: one device: nothing is partitioned, so nothing was compared"
-        lines = [f"{self.name}: {self.answer} on {self.devices} devices"]
+        lines = [f"{self.name}: {self.answer} on {self.devices} {'device' if self.devices == 1 else 'devices'}"]
         lines += [f"  {one}" for one in self.findings]
         if self.collectives:
             total = sum(one.bytes * one.details["times"] for one in self.collectives)

@@ -5,6 +5,7 @@ releases write the file and the line behind the operation itself.
 """
 
 import re
+import sysconfig
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -15,6 +16,7 @@ FRAME = re.compile(r"\bstack_frame_id=(\d+)")
 PLAIN = re.compile(r'source_file="([^"]*)"(?:[^}]*?source_line=(\d+))?')
 # Folders of libraries: their frames are shown only where there are no others.
 LIBRARY = ("site-packages", "dist-packages")
+STANDARD = sysconfig.get_path("stdlib")
 PACKAGE = str(Path(__file__).parent)
 
 
@@ -32,7 +34,7 @@ class Frame:
     def library(self):
         """Whether an installed package has the line, or Python itself."""
         parts = PurePath(self.file).parts
-        return any(one in parts for one in LIBRARY) or self.file.startswith(("<", PACKAGE))
+        return any(one in parts for one in LIBRARY) or self.file.startswith(("<", PACKAGE, STANDARD))
 
 
 class Text:

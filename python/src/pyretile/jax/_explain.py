@@ -1,0 +1,170 @@
+"""What a function asks to be moved, what XLA makes of it, and what would suffice."""
+
+from dataclasses import dataclass
+
+import jax
+from jax.sharding import NamedSharding
+
+from pyretile.jax._backend import core
+from pyretile.jax._capture import capture, origin
+from pyretile.jax._check import Finding, Report, check_texts
+from pyretile.jax._reshard import DTYPES, ends_of
+from pyretile.jax._sharding import end_of
+from pyretile.jax._source import Frame
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Reshards of a program.
+
+    `asked` are those that the function asks for: `with_sharding_constraint`, `reshard`, and shardings of a nested `jit` or `shard_map`, each with
+    our plan where the sharding before it is known. `made` are those that XLA's program does, the one that could save most first. `report` has
+    all that the program moves; it gives no verdict.
+    """
+
+    asked: tuple
+    made: tuple
+    report: Report
+
+    def to_dict(self):
+        return {"asked": [one.to_dict() for one in self.asked], "made": [one.to_dict() for one in self.made]}
+
+    def __str__(self):
+        lines = []
+        for title, found in (("asked for", self.asked), ("made", self.made)):
+            lines += [f"{len(found)} {'reshard' if len(found) == 1 else 'reshards'} {title}"] + [f"  {one}" for one in found]
+        return "\n".join(lines)
+
+
+def words_of(step):
+    """A step of a plan in a few words."""
+    if "from_dim" in step:
+        where = f" dim {step['from_dim']} -> dim {step['to_dim']}"
+    elif "from_dims" in step:
+        where = f" dims {step['from_dims']} -> dims {step['to_dims']}"
+    else:
+        where = next((f" {key} {step[key]}" for key in ("dim", "dims") if key in step), "")
+    return f"{step['op']}{where}"
+
+
+class Walk:
+    """Goes through a jaxpr with what is known of its values' shardings."""
+
+    def __init__(self, fallback):
+        self.asked, self.fallback = [], fallback
+
+    def known(self, value, shardings):
+        if not hasattr(value, "count") and not hasattr(value, "aval"):
+            return None
+        found = None if hasattr(value, "val") else shardings.get(value)
+        explicit = getattr(value.aval, "sharding", None)
+        if found is None and explicit is not None and explicit.mesh.shape and explicit.mesh.are_all_axes_explicit:
+            return explicit
+        return found
+
+    def place(self, equation):
+        traceback = equation.source_info.traceback
+        for one in traceback.frames if traceback else ():
+            frame = Frame(one.file_name, one.line_num)
+            if not frame.library:
+                return frame.file, frame.line
+        return self.fallback
+
+    def ask(self, equation, kind, value, before, after):
+        """Notes one reshard, if there is one."""
+        if not isinstance(after, NamedSharding) or not hasattr(value.aval, "shape"):
+            return
+        shape, dtype = value.aval.shape, value.aval.dtype
+        if before is not None and same(before, after, len(shape)):
+            return
+        type_words = f"{dtype.name}[{','.join(map(str, shape))}]"
+        plan, why = planned(before, after, shape, dtype)
+        words = f"{kind} of {type_words} to {after.spec}" if before is None else f"{kind} of {type_words} {before.spec} to {after.spec}"
+        if plan:
+            steps = ", ".join(map(words_of, plan["steps"])) or "nothing moves"
+            words += f": a plan costs {plan['cost']} and holds {plan['height']} elements: {steps}"
+        else:
+            words += f": {why}"
+        file, line = self.place(equation)
+        self.asked.append(Finding("asked", words, file, line, op=kind, details={
+            "type": type_words, "from": before and str(before.spec), "to": str(after.spec), "plan": plan, "why": why}))
+
+    def run(self, jaxpr, shardings):
+        for equation in jaxpr.eqns:
+            self.equation(equation, shardings)
+
+    def equation(self, equation, shardings):
+        name, given = equation.primitive.name, equation.params
+        before = [self.known(one, shardings) for one in equation.invars]
+        inside = list(before)
+        if name in ("sharding_constraint", "reshard", "mesh_cast"):
+            after = given.get("sharding", given.get("dst_sharding"))
+            self.ask(equation, name, equation.invars[0], before[0], after)
+            shardings[equation.outvars[0]] = after
+        elif name in ("jit", "pjit"):
+            for k, after in enumerate(given["in_shardings"]):
+                if isinstance(after, NamedSharding):
+                    self.ask(equation, "jit", equation.invars[k], before[k], after)
+                    inside[k] = after
+            shardings.update({one: after for one, after in zip(equation.outvars, given["out_shardings"]) if isinstance(after, NamedSharding)})
+        elif name == "shard_map":
+            for k, spec in enumerate(given["in_specs"]):
+                if before[k] is not None:
+                    self.ask(equation, name, equation.invars[k], before[k], NamedSharding(given["mesh"], spec))
+            shardings.update({one: NamedSharding(given["mesh"], spec) for one, spec in zip(equation.outvars, given["out_specs"])})
+            return  # inside, values are tiles
+        elif name == "retile_reshard":
+            shardings[equation.outvars[0]] = given["dst"]
+            return
+        for inner in jaxprs_of(given):
+            known = dict(zip(inner.invars, inside)) if name in ("jit", "pjit") else {}
+            self.run(inner, {one: sharding for one, sharding in known.items() if sharding is not None})
+
+
+def jaxprs_of(params):
+    """The jaxprs among the parameters of an equation."""
+    for one in params.values():
+        for value in one if isinstance(one, (tuple, list)) else (one,):
+            inner = getattr(value, "jaxpr", value)
+            if hasattr(inner, "eqns"):
+                yield inner
+
+
+def same(one, other, rank):
+    try:
+        return end_of(one, rank) == end_of(other, rank)
+    except ValueError:
+        return False
+
+
+def planned(before, after, shape, dtype):
+    """(a plan, None), or (None, why there is none)."""
+    if before is None:
+        return None, "the sharding before it is left to the compiler"
+    try:
+        start, end = end_of(before, len(shape)), end_of(after, len(shape))
+        return core.plan(start.text(shape), end.text(shape), dtype=DTYPES.get(dtype.itemsize, "f32"), **ends_of(start, end, None)).to_dict(), None
+    except ValueError as problem:
+        return None, str(problem)
+
+
+def explain(function, *args, timeout=60, **kwargs):
+    """Lists the reshards of a function: those that it asks for, and those that XLA's program does.
+
+    The arguments are those of `check`. The function is traced and compiled, and not run. Returns an Explanation; a program on one device has no
+    reshards that were made.
+    """
+    fallback = origin(function) or ("<function>", 0)
+    traced = function.trace(*args, **kwargs) if hasattr(function, "trace") else jax.jit(lambda *args, **kwargs: function(*args, **kwargs)).trace(*args, **kwargs)
+    walk = Walk(fallback)
+    leaves = jax.tree_util.tree_leaves((args, kwargs))
+    jaxpr = traced.jaxpr.jaxpr
+    shardings = {}
+    if len(leaves) == len(jaxpr.invars):
+        shardings = {value: one.sharding for value, one in zip(jaxpr.invars, leaves) if isinstance(getattr(one, "sharding", None), NamedSharding)}
+    walk.run(jaxpr, shardings)
+    got = capture(traced, (), {}, {"xla_backend_optimization_level": 0})
+    if got.before is None:
+        return Explanation(tuple(walk.asked), (), Report("one device", got.name, 1))
+    report = check_texts(got.before, got.after, draws=1, timeout=timeout, name=got.name, fallback=fallback)
+    return Explanation(tuple(walk.asked), report.reshards, report)
