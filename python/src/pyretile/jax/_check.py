@@ -214,7 +214,7 @@ def check_texts(before, after, *, draws=3, seed=None, timeout=60, explain=True, 
         answer=verdict["answer"], name=name, devices=verdict["devices"], findings=(made(verdict, places),) if made else (),
         collectives=tuple(collective(one, places) for one in movement.get("collectives", [])),
         reshards=tuple(every[k] for k in movement.get("by_saving", range(len(every)))),
-        large=tuple(large(one, places, declared) for one in movement.get("large", [])),
+        large=tuple(large(one, places, declared) for one in sorted(movement.get("large", []), key=lambda one: -one["bytes"])),
         memory=memory or {}, seconds={**(seconds or {}), "judge": round(time.monotonic() - begun, 3)}, notes=tuple(notes), validation=validation, before=before, after=after)
 
 

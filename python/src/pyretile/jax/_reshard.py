@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 import jax
 import numpy as np
 from jax import numpy as jnp
-from jax.extend.core import Primitive
+from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
@@ -36,6 +36,16 @@ def ends_of(start, end, order_to):
     return ends
 
 
+def padded_alike(start, end, shape):
+    """The shape up to which both ends cut into tiles of their own size, or None where they end at different places."""
+    made = []
+    for one, other, parts, other_parts in zip(start.padded(shape), end.padded(shape), start.parts, end.parts):
+        if one != other and parts > 1 and other_parts > 1:
+            return None
+        made.append(max(one, other))
+    return tuple(made)
+
+
 @lru_cache(maxsize=4096)
 def program_of(start, end, order_to, shape, itemsize, limit):
     """The Program that moves an array, as its JSON object.
@@ -45,11 +55,11 @@ def program_of(start, end, order_to, shape, itemsize, limit):
     limit      bytes per device, the tiles before and after a step together; or None
     """
     ends = ends_of(start, end, order_to)
-    padded = start.padded(shape)
-    shape = padded if padded == end.padded(shape) else shape
+    even = padded_alike(start, end, shape)
+    shape = even or shape
     # Tiles whose cuts do not nest, or devices that only one end has: every element goes straight to its place.
     same_devices = order_to is None or sorted(order_to) == list(range(start.devices))
-    direct = padded != shape or not same_devices
+    direct = even is None or not same_devices
     texts = start.text(shape), end.text(shape)
     if limit is not None:
         direct = within(texts, ends, shape, start, end, itemsize, limit, direct)
@@ -100,30 +110,41 @@ def one_way(x, src, dst, limit):
     # In explicit mode the mesh of a tracer is an abstract one, and equal to that of the sharding.
     one_mesh = start.mesh == end.mesh
     moved = over(src.mesh, start, end, run, one_mesh, dst.mesh)
-    return resized(moved(resized(x, start.padded(shape))), shape)
+    return resized(moved(resized(x, padded_alike(start, end, shape) or start.padded(shape))), shape)
 
 
 move = Primitive("retile_reshard")
-"""`one_way` as one equation, so that gradients go back by a plan of their own, and a batch moves at once."""
-move.def_impl(one_way)
-mlir.register_lowering(move, mlir.lower_fun(one_way, multiple_results=False))
+"""`one_way` as one equation, so that gradients go back by a plan of their own, and a batch moves at once. The equation has the jaxpr among its
+parameters, in which JAX looks for the devices of a program."""
 
 
-@move.def_abstract_eval
-def type_of_moved(x, **ends):
-    return jax.make_jaxpr(partial(one_way, **ends))(x).out_avals[0]
+def moved_by(x, src, dst, limit):
+    jaxpr = jaxpr_of(jax.typeof(x), src, dst, limit, jax.sharding.get_abstract_mesh())
+    return move.bind(x, src=src, dst=dst, limit=limit, jaxpr=jaxpr)
 
 
-ad.deflinear2(move, lambda cotangent, _, *, src, dst, limit: [move.bind(cotangent, src=dst, dst=src, limit=limit)])
+@lru_cache(maxsize=1024)
+def jaxpr_of(kind, src, dst, limit, _):
+    return jax.make_jaxpr(partial(one_way, src=src, dst=dst, limit=limit))(kind)
 
 
-def batch_moved(arguments, dims, *, src, dst, limit):
+def run(x, *, jaxpr, **_):
+    return jaxpr_as_fun(jaxpr)(x)[0]
+
+
+move.def_impl(run)
+move.def_abstract_eval(lambda _, *, jaxpr, **ends: jaxpr.out_avals[0])
+mlir.register_lowering(move, mlir.lower_fun(run, multiple_results=False))
+ad.deflinear2(move, lambda cotangent, _, *, src, dst, limit, jaxpr: [moved_by(cotangent, dst, src, limit)])
+
+
+def batch_moved(arguments, dims, *, src, dst, limit, jaxpr):
     (x,), (dim,) = arguments, dims
     x = jnp.moveaxis(x, dim, 0)
     known = jax.typeof(x).sharding
     first = known.spec[0] if known.mesh.shape and known.mesh.are_all_axes_explicit else None
     src, dst = (NamedSharding(one.mesh, PartitionSpec(first, *one.spec)) for one in (src, dst))
-    return move.bind(x, src=src, dst=dst, limit=limit), 0
+    return moved_by(x, src, dst, limit), 0
 
 
 batching.primitive_batchers[move] = batch_moved
@@ -131,7 +152,7 @@ batching.primitive_batchers[move] = batch_moved
 
 @lru_cache(maxsize=1024)
 def compiled(src, dst, limit):
-    return jax.jit(partial(move.bind, src=src, dst=dst, limit=limit), out_shardings=dst)
+    return jax.jit(partial(moved_by, src=src, dst=dst, limit=limit), out_shardings=dst)
 
 
 @lru_cache(maxsize=1024)
@@ -201,7 +222,7 @@ def reshard_array(x, sharding, limit, src):
         return reshard_array(x.reshape(1), flat[1], limit, flat[0] if traced else None).reshape(())
     if traced:
         src, dst = on_concrete_meshes(src, dst)
-        return move.bind(x, src=src, dst=dst, limit=limit)
+        return moved_by(x, src, dst, limit)
     for extent, parts in zip(x.shape, end_of(dst, x.ndim).parts):
         if extent % parts:
             raise ValueError(f"outside of jit JAX has no arrays of uneven tiles, such as {described(dst, x.shape, x.dtype)}")

@@ -1,0 +1,236 @@
+"""Verdicts on programs that JAX really compiles: right ones, spoiled ones, and ones that XLA gets wrong."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax.sharding")
+
+import jax
+import numpy as np
+from jax import lax
+from jax import numpy as jnp
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from programs import PROGRAMS, array, mesh
+
+from pyretile.jax import NotJudged, WrongProgram, assert_right, check, check_texts
+
+HERE = Path(__file__)
+WHOLE = HERE.parents[3] / "examples" / "whole"
+
+# One operation is put in another's place, from the last one of the text on, until it is no more the same program.
+SWAPS = (("add", "subtract"), ("subtract", "add"), ("multiply", "add"), ("tanh", "sine"), ("sine", "tanh"), ("maximum", "minimum"), ("divide", "multiply"), ("negate", "tanh"))
+PAIR = re.compile(r"source_target_pairs=\{\{(\d+),(\d+)\},\{(\d+),(\d+)\}")
+
+
+def spoiled(text):
+    """Texts with one mistake each: the sum of a collective is none, a permutation goes elsewhere, or an operation is another."""
+    if "all-reduce(" in text:
+        yield re.sub(r"all-reduce\((%[\w.\-]+)\).*", r"negate(\1)", text, count=1)
+    if PAIR.search(text):
+        yield PAIR.sub(r"source_target_pairs={{\1,\4},{\3,\2}", text, count=1)
+    if "all-gather(" in text:
+        yield re.sub(r"(replica_groups=\{)\{(\d+),(\d+)", r"\1{\3,\2", text, count=1)
+    for old, new in SWAPS:
+        found = [one.start() for one in re.finditer(rf"(?<= ){old}\(", text)]
+        for place in reversed(found[-3:]):
+            yield text[:place] + new + text[place + len(old):]
+    # What is added to constants and what is moved alone: another constant, another permutation of dimensions.
+    for match in re.finditer(r"constant\((\d+)\)", text):
+        yield text[:match.start(1)] + str(int(match[1]) + 1) + text[match.end(1):]
+    # Nothing but one operation: its result with another sign.
+    head, entry, body = text.rpartition("ENTRY ")
+    yield head + entry + re.sub(r"ROOT (%[\w.\-]+) = ([a-z]\w*\[[^\s]*) (.*)", r"\1 = \2 \3\n  ROOT %spoiled = \2 negate(\1)", body)
+
+
+def answer_of(before, after):
+    try:
+        return check_texts(before, after, explain=False, seed=1).answer
+    except ValueError:
+        return "refused"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_is_right_and_a_spoiled_one_is_wrong(name):
+    function, arguments = PROGRAMS[name]()
+    report = check(function, *arguments, seed=1)
+    assert report.answer == "right", str(report)
+    assert report.devices in (4, 8)
+    answers = []
+    for text in spoiled(report.after):
+        if text != report.after:
+            answers.append(answer_of(report.before, text))
+        if answers and answers[-1] == "wrong":
+            break
+    assert "wrong" in answers, answers
+
+
+def test_enough_programs():
+    assert len(PROGRAMS) >= 30
+
+
+def scattered():
+    on = mesh(x=2, y=2)
+
+    def function(values, rows):
+        return jnp.zeros(4).at[rows].add(values[:3])  # LINE scattered
+    return function, (array(4, spec=("x",), on=on), array(3, on=on, dtype=jnp.int32)), [np.arange(1, 5, dtype=np.float32), np.arange(1, 4, dtype=np.int32)]
+
+
+def convolved():
+    on = mesh(x=2, y=2)
+
+    def function(signal, kernel):
+        return lax.conv_general_dilated(signal, kernel, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))  # LINE convolved
+    return function, (array(1, 4, 1, spec=(None, "x"), on=on), array(2, 1, 1, spec=("x",), on=on)), [np.ones((1, 4, 1), np.float32), np.ones((2, 1, 1), np.float32)]
+
+
+def updated():
+    on = mesh(x=2)
+
+    def function(cache, value, at):
+        doubled = value * 2
+        return lax.dynamic_update_slice(cache, doubled, (at,))  # LINE updated
+    return function, (array(2, spec=("x",), on=on), array(1, on=on), array(on=on, dtype=jnp.int32)), [np.arange(2, dtype=np.float32), np.array([7], np.float32), np.int32(2)]
+
+
+def line_of(name):
+    return 1 + next(k for k, line in enumerate(HERE.read_text().splitlines()) if line.endswith(f"# LINE {name}"))
+
+
+def goes_wrong(function, arguments, values):
+    """Whether JAX itself computes something else on its devices than on one."""
+    whole = jax.jit(function)(*values)
+    cut = jax.jit(function)(*[jax.device_put(value, one.sharding) for value, one in zip(values, arguments)])
+    return not np.array_equal(np.asarray(whole), np.asarray(cut))
+
+
+@pytest.mark.parametrize("make", [scattered, convolved, updated], ids=lambda one: one.__name__)
+def test_what_xla_gets_wrong_is_found_with_file_and_line(make):
+    function, arguments, values = make()
+    if not goes_wrong(function, arguments, values):
+        assert jax.__version_info__ > (0, 12, 0), "the releases that were tried do this wrong"
+        pytest.skip(f"JAX {jax.__version__} does this right")
+    with pytest.raises(WrongProgram) as caught:
+        assert_right(function, *arguments, seed=1)
+    assert f"{HERE}:{line_of(make.__name__)}" in str(caught.value)
+    finding = caught.value.report.findings[0]
+    assert (finding.kind, finding.file, finding.line) == ("wrong", str(HERE), line_of(make.__name__))
+
+
+def test_the_same_program_on_a_mesh_that_xla_masters_is_right():
+    function, arguments, _ = updated()
+    given = [jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=NamedSharding(one.sharding.mesh, P())) for one in arguments]
+    assert assert_right(function, *given).right
+
+
+@pytest.mark.parametrize("reference", ["partitioner", "lowered"])
+@pytest.mark.parametrize("name", ["mlp", "explicit_shardings", "layer_norm", "unspecified_arguments", "own_collectives"])
+def test_both_references(name, reference):
+    function, arguments = PROGRAMS[name]()
+    assert check(function, *arguments, reference=reference).answer == "right"
+
+
+def test_a_mistake_is_found_beside_the_lowered_program():
+    function, arguments, values = updated()
+    report = check(function, *arguments, reference="lowered")
+    assert report.right is (not goes_wrong(function, arguments, values))
+    if report.right is False:
+        assert report.findings[0].where == f"{HERE}:{line_of('updated')}"
+
+
+def test_one_device_is_said_and_not_called_right():
+    report = check(lambda x: x + 1, np.ones(3, np.float32))
+    assert (report.answer, report.right, report.devices) == ("one device", None, 1)
+    assert "one device" in str(report)
+    with pytest.raises(NotJudged, match="one device"):
+        assert_right(lambda x: x + 1, np.ones(3, np.float32))
+    assert check(lambda x: x + 1, np.ones(3, np.float32), reference="lowered").right
+
+
+def test_a_limit_of_time_leaves_it_undecided():
+    def function(x):
+        return lax.fori_loop(0, 1 << 30, lambda k, state: jnp.sin(state @ state), x)
+    one = array(64, 64, spec=("data", "x"))
+    report = check(function, one, timeout=1, explain=False)
+    assert (report.answer, report.right) == ("undecided", None)
+    with pytest.raises(NotJudged):
+        assert_right(function, one, timeout=1)
+
+
+def test_text_is_found_although_jax_has_the_program_in_its_caches():
+    function, arguments = PROGRAMS["mlp"]()
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs", "jax_persistent_cache_min_entry_size_bytes")
+    held = {name: getattr(jax.config, name) for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for name, value in zip(names, (folder, 0, -1)):
+                jax.config.update(name, value)
+            jitted = jax.jit(function)
+            jitted.lower(*arguments).compile()
+            kept = sorted(one.name for one in Path(folder).iterdir())
+            assert kept, "the cache of JAX was not filled, so this test shows nothing"
+            for _ in range(2):
+                assert check(jitted, *arguments).right
+            assert sorted(one.name for one in Path(folder).iterdir()) == kept
+            assert jax.config.jax_enable_compilation_cache
+        finally:
+            for name, value in held.items():
+                jax.config.update(name, value)
+            from jax.experimental.compilation_cache import compilation_cache
+            compilation_cache.reset_cache()
+
+
+def test_no_folder_remains():
+    before = set(Path(tempfile.gettempdir()).glob("pyretile-*"))
+    function, arguments = PROGRAMS["mlp"]()
+    check(function, *arguments)
+    assert set(Path(tempfile.gettempdir()).glob("pyretile-*")) == before
+
+
+def test_collectives_reshards_and_memory_have_lines():
+    on = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+
+    def function(v):
+        moved = v * 2  # LINE moved
+        return lax.with_sharding_constraint(moved, NamedSharding(on, P(None, ("x", "y"), None)))
+    report = check(function, array(16, 32, 64, spec=("y", None, "x"), on=on), explain=True)
+    assert report.right
+    assert all(one.file == str(HERE) for one in (*report.collectives, *report.reshards, *report.large))
+    assert [one.where for one in report.reshards] == [f"{HERE}:{line_of('moved')}"]
+    reshard = report.reshards[0].details
+    assert reshard["whole"] and reshard["plan"]["cost"] < reshard["cost"]
+    assert report.large and report.large[0].bytes == 16 * 32 * 64 * 4
+    assert report.memory["arguments"] == 16 * 32 * 64 * 4 // 8
+    assert report.to_dict()["reshards"][0]["line"] == line_of("moved")
+
+
+def test_texts_that_are_wrong_go_the_same_way():
+    """Of the partitioner of JAX 0.12.0: the text names the user's line."""
+    before, after = ((WHOLE / f"update.{which}.hlo").read_text() for which in ("before", "after"))
+    report = check_texts(before, after, seed=2)
+    assert report.answer == "wrong"
+    assert report.findings[0].where == "model.py:13"
+    assert check_texts(before, before, seed=2).answer == "right"
+
+
+def test_texts_without_lines_are_told_by_their_own():
+    """Two halves of an array in the wrong order: a text that names no program."""
+    before = ("HloModule halves, num_partitions=2\n\nENTRY %main {\n  %x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
+              "  ROOT %r = f32[4] copy(%x), sharding={replicated}\n}\n")
+    after = ("HloModule halves, num_partitions=2\n\nENTRY %main_spmd {\n  %x = f32[2] parameter(0)\n"
+             "  ROOT %g = f32[4] all-gather(%x), channel_id=1, replica_groups={{1,0}}, dimensions={0}, use_global_device_ids=true\n}\n")
+    report = check_texts(before, after, names=("halves.before.hlo", "halves.after.hlo"))
+    assert report.answer == "wrong"
+    assert report.findings[0].where in ("halves.before.hlo:5", "halves.after.hlo:5")
+    assert check_texts(before, after.replace("{{1,0}}", "{{0,1}}")).answer == "right"
+
+
+def test_what_cannot_be_read_is_refused():
+    with pytest.raises(ValueError, match="error"):
+        check_texts("HloModule nothing\n", "HloModule nothing\n")
+    with pytest.raises(ValueError, match="reference"):
+        check(lambda x: x, np.ones(3), reference="nobody")
