@@ -76,8 +76,21 @@ def allgather(step, devices):
 
 
 def alltoall(step, devices):
-    groups = table(step["groups"]).tolist()
-    return lambda tile: lax.all_to_all(tile, devices.axes, step["split"], step["concat"], axis_index_groups=groups, tiled=True)
+    groups, split, concat = table(step["groups"]), step["split"], step["concat"]
+    rows, count = groups.tolist(), groups.shape[1]
+
+    def exchanged(pieces):
+        return lax.all_to_all(pieces, devices.axes, split, split, axis_index_groups=rows, tiled=True)
+
+    def run(tile):
+        if split == concat:
+            return exchanged(tile)
+        # With the pieces along a dimension of their own, XLA joins them and transposes in one go.
+        shape = list(tile.shape)
+        shape[split:split + 1] = [count, shape[split] // count]
+        moved = jnp.moveaxis(exchanged(tile.reshape(shape)), split, concat)
+        return lax.collapse(moved, concat, concat + 2)
+    return run
 
 
 def cut(tile, dims, counts):
