@@ -208,6 +208,61 @@ def test_collectives_reshards_and_memory_have_lines():
     assert report.to_dict()["reshards"][0]["line"] == line_of("moved")
 
 
+def test_lines_of_libraries_give_way_to_those_that_call_them(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "some_layers.py").write_text("def square(x):\n    return x @ x.T\n")
+    monkeypatch.syspath_prepend(str(folder))
+    import some_layers
+
+    def function(x):
+        return some_layers.square(x) + 1  # LINE layers
+    for given, line in ((function, f"{HERE}:{line_of('layers')}"), (some_layers.square, f"{folder}/some_layers.py:2")):
+        report = check(given, array(8, 16, spec=("data", "x")))
+        assert report.collectives and {one.where for one in report.collectives} == {line}
+
+
+def sharded(leaf):
+    """Weights cut along their first dimension where four devices can share it."""
+    cut = len(leaf.shape) > 0 and leaf.shape[0] % 4 == 0
+    return NamedSharding(mesh(data=2, x=4), P("x") if cut else P())
+
+
+def test_modules_of_equinox():
+    eqx = pytest.importorskip("equinox")
+    module = eqx.nn.MLP(16, 8, 32, 2, key=jax.random.key(0))
+    module = jax.tree_util.tree_map(lambda one: jax.device_put(one, sharded(one)) if eqx.is_array(one) else one, module)
+    x = array(8, 16, spec=("data",))
+
+    def function(module, x):
+        return jax.vmap(module)(x)
+    for given in (function, eqx.filter_grad(lambda module, x: jnp.sum(function(module, x) ** 2))):
+        report = check(given, module, x)
+        assert report.right and report.collectives
+    there = jax.device_put(np.ones((8, 16), np.float32), x.sharding)
+    assert check(eqx.filter_jit(function), module, there).right
+    assert check(module, array(16)).right
+
+
+def test_modules_of_flax():
+    linen = pytest.importorskip("flax.linen")
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Layers(linen.Module):
+        @linen.compact
+        def __call__(self, x):
+            return linen.Dense(8)(linen.relu(linen.LayerNorm()(linen.Dense(32)(x))))
+    module, x = Layers(), array(8, 16, spec=("data",))
+    weights = jax.eval_shape(module.init, jax.random.key(0), jnp.zeros((8, 16)))
+    weights = jax.tree_util.tree_map(lambda one: jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharded(one)), weights)
+    for given in (module.apply, jax.grad(lambda weights, x: jnp.sum(module.apply(weights, x) ** 2))):
+        report = check(given, weights, x)
+        assert report.right and report.collectives
+    linear = nnx.Linear(16, 8, rngs=nnx.Rngs(0))
+    for given in (nnx.jit(lambda module, x: module(x)), lambda module, x: module(x)):
+        assert check(given, linear, x).right
+
+
 def test_texts_that_are_wrong_go_the_same_way():
     """Of the partitioner of JAX 0.12.0: the text names the user's line."""
     before, after = ((WHOLE / f"update.{which}.hlo").read_text() for which in ("before", "after"))

@@ -30,7 +30,13 @@ class Capture:
 
 
 def is_array(leaf):
-    return isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct, np.ndarray, np.generic, bool, int, float, complex))
+    return isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct, np.ndarray, np.generic))
+
+
+def is_given(path, leaf):
+    """Whether a leaf of (function, args, kwargs) is an argument of the program. A number of Python is if it is an argument by itself:
+    those inside of modules are settings."""
+    return is_array(leaf) or (isinstance(leaf, (bool, int, float, complex)) and len(path) == 2 and path[0].idx > 0)
 
 
 def origin(function):
@@ -49,25 +55,29 @@ def lowered(function, args, kwargs):
     """The program as JAX lowers it for these arguments.
 
     `function` is one that was jitted, a plain function, a callable pytree such as a module of Equinox or Flax, or what `.trace`
-    or `.lower` returned. Leaves of the arguments that are no arrays are left as they are: the program is made for them.
+    or `.lower` returned. Leaves of the arguments that are no arrays are left as they are: the program is made for them. Such results are
+    left out.
     """
     if hasattr(function, "compile") and hasattr(function, "as_text"):
         return alone(function)
     if hasattr(function, "lower"):
         traced = hasattr(function, "jaxpr")  # it has its arguments
         return alone(function.lower() if traced else function.lower(*args, **kwargs))
-    leaves, tree = jax.tree_util.tree_flatten((function, args, kwargs))
-    if leaves[0] is function and all(map(is_array, leaves[1:])):
+    paths, tree = jax.tree_util.tree_flatten_with_path((function, args, kwargs))
+    leaves = [leaf for _, leaf in paths]
+    if leaves and leaves[0] is function and all(is_array(leaf) or isinstance(leaf, (bool, int, float, complex)) for leaf in leaves[1:]):
         return jax.jit(function).lower(*args, **kwargs)
     # A module's weights would be constants of the program if it were jitted as it stands.
-    given = [k for k, leaf in enumerate(leaves) if is_array(leaf)]
+    given = [k for k, one in enumerate(paths) if is_given(*one)]
 
     def program(*arrays):
         whole = list(leaves)
         for k, one in zip(given, arrays, strict=True):
             whole[k] = one
         again, *rest = jax.tree_util.tree_unflatten(tree, whole)
-        return again(*rest[0], **rest[1])
+        made = again(*rest[0], **rest[1])
+        parts = jax.tree_util.tree_leaves(made)
+        return made if all(map(is_array, parts)) else [one for one in parts if is_array(one)]
     program.__name__ = program.__qualname__ = re.sub(r"\W", "_", getattr(function, "__name__", type(function).__name__))
     return jax.jit(program).lower(*[leaves[k] for k in given])
 

@@ -10,7 +10,7 @@ from pyretile.jax._capture import capture, origin
 from pyretile.jax._check import Finding, Report, check_texts
 from pyretile.jax._reshard import DTYPES, ends_of
 from pyretile.jax._sharding import end_of
-from pyretile.jax._source import Frame
+from pyretile.jax._source import Frame, own_of, until_ours
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,9 @@ class Walk:
 
     def place(self, equation):
         traceback = equation.source_info.traceback
-        for one in traceback.frames if traceback else ():
-            frame = Frame(one.file_name, one.line_num)
-            if not frame.library:
-                return frame.file, frame.line
-        return self.fallback
+        frames = [Frame(one.file_name, one.line_num) for one in traceback.frames] if traceback else []
+        frame = own_of(until_ours(frames))
+        return (frame.file, frame.line) if frame and not frame.library else self.fallback
 
     def ask(self, equation, kind, value, before, after):
         """Notes one reshard, if there is one."""

@@ -34,7 +34,18 @@ class Frame:
     def library(self):
         """Whether an installed package has the line, or Python itself."""
         parts = PurePath(self.file).parts
-        return any(one in parts for one in LIBRARY) or self.file.startswith(("<", PACKAGE, STANDARD))
+        return any(one in parts for one in LIBRARY) or self.file.startswith(("<", STANDARD))
+
+
+def until_ours(frames):
+    """Those inside of the function: the caller of this package is who asks, and no part of the program."""
+    ours = next((k for k, one in enumerate(frames) if one.file.startswith(PACKAGE)), len(frames))
+    return tuple(frames[:ours])
+
+
+def own_of(frames):
+    """The innermost frame that no library has, otherwise the innermost; None of none."""
+    return next((one for one in frames if not one.library), frames[0] if frames else None)
 
 
 class Text:
@@ -87,9 +98,8 @@ class Text:
             frame, number = self.frame(number)
             if frame:
                 made.append(frame)
-        return tuple(made)
+        return until_ours(made)
 
     def own(self, line):
         """The innermost frame that no library has, otherwise the innermost; None where the text says none."""
-        frames = self.frames(line)
-        return next((one for one in frames if not one.library), frames[0] if frames else None)
+        return own_of(self.frames(line))
