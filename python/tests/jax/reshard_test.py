@@ -14,7 +14,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 from programs import mesh
 
-from pyretile.jax import NoPlan, explain, reshard
+from pyretile.jax import NoPlan, check, explain, reshard
 from pyretile.jax import _reshard, _steps
 
 DEVICES = jax.devices()
@@ -254,6 +254,19 @@ def test_no_step_is_left_to_the_partitioner():
     assert found[0] == ["all-to-all"] and "all-gather" in found[1]
     temporaries = [one.memory_analysis().temp_size_in_bytes for one in (ours, its)]
     assert temporaries[0] < temporaries[1]
+
+
+def test_a_program_with_reshards_of_ours_is_judged():
+    on = mesh(x=4, y=2)
+    start, end = named(on, "y", None, "x"), named(on, None, ("x", "y"), None)
+    shape = jax.ShapeDtypeStruct((16, 32, 64), np.float32, sharding=start)
+
+    def function(x):
+        return reshard(jnp.tanh(x), end, src=start) * 2
+    for given in (function, jax.grad(lambda x: jnp.sum(function(x) ** 2))):
+        report = check(given, shape)
+        assert report.right and report.collectives
+        assert {one.where for one in report.collectives} == {f"{__file__}:{function.__code__.co_firstlineno + 1}"}
 
 
 @pytest.mark.parametrize("spoil", [

@@ -4,6 +4,7 @@ XLA writes tables of files, functions, places and stack frames above a module, a
 releases write the file and the line behind the operation itself.
 """
 
+import itertools
 import re
 import sysconfig
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path, PurePath
 
 ROW = re.compile(r"^(\d+) (.*)$")
 FIELD = re.compile(r"(\w+)=(\d+)")
+COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+)(?: \(.*)? \{$")
 FRAME = re.compile(r"\bstack_frame_id=(\d+)")
 PLAIN = re.compile(r'source_file="([^"]*)"(?:[^}]*?source_line=(\d+))?')
 # Folders of libraries: their frames are shown only where there are no others.
@@ -38,9 +40,9 @@ class Frame:
 
 
 def until_ours(frames):
-    """Those inside of the function: the caller of this package is who asks, and no part of the program."""
-    ours = next((k for k, one in enumerate(frames) if one.file.startswith(PACKAGE)), len(frames))
-    return tuple(frames[:ours])
+    """Those inside of the function: the caller of this package is who asks, and no part of the program. Innermost may be a reshard of ours."""
+    own = list(itertools.dropwhile(lambda one: one.file.startswith(PACKAGE), frames))
+    return tuple(itertools.takewhile(lambda one: not one.file.startswith(PACKAGE), own))
 
 
 def own_of(frames):
@@ -100,6 +102,17 @@ class Text:
                 made.append(frame)
         return until_ours(made)
 
+    def call_of(self, line):
+        """The line of the operation that calls the computation in which this line stands, or 0. JAX gives the body of a `shard_map` frames
+        that end at the body."""
+        head = next((match for one in reversed(self.lines[:line]) if (match := COMPUTATION.match(one))), None)
+        name = head and re.compile(rf"(?:to_apply|calls|body)=%?{re.escape(head[1])}(?![\w.\-])")
+        return next((k for k, one in enumerate(self.lines, 1) if name and name.search(one)), 0)
+
     def own(self, line):
         """The innermost frame that no library has, otherwise the innermost; None where the text says none."""
-        return own_of(self.frames(line))
+        seen = set()
+        while line and line not in seen and not self.frames(line):
+            seen.add(line)
+            line = self.call_of(line)
+        return own_of(self.frames(line)) if line else None
