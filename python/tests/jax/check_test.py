@@ -272,16 +272,23 @@ def test_texts_that_are_wrong_go_the_same_way():
     assert check_texts(before, before, seed=2).answer == "right"
 
 
-def test_texts_without_lines_are_told_by_their_own():
-    """Two halves of an array in the wrong order: a text that names no program."""
-    before = ("HloModule halves, num_partitions=2\n\nENTRY %main {\n  %x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
-              "  ROOT %r = f32[4] copy(%x), sharding={replicated}\n}\n")
-    after = ("HloModule halves, num_partitions=2\n\nENTRY %main_spmd {\n  %x = f32[2] parameter(0)\n"
-             "  ROOT %g = f32[4] all-gather(%x), channel_id=1, replica_groups={{1,0}}, dimensions={0}, use_global_device_ids=true\n}\n")
-    report = check_texts(before, after, names=("halves.before.hlo", "halves.after.hlo"))
-    assert report.answer == "wrong"
-    assert report.findings[0].where in ("halves.before.hlo:5", "halves.after.hlo:5")
-    assert check_texts(before, after.replace("{{1,0}}", "{{0,1}}")).answer == "right"
+WRONG = {"concat_self": 7, "concat_two": 6, "dus_clamp": 12}
+
+
+@pytest.mark.parametrize("path", sorted((HERE.parents[3] / "tests" / "house" / "peers" / "second").glob("*.before.hlo")), ids=lambda path: path.name.split(".")[0])
+def test_texts_without_lines_are_told_by_their_own(path):
+    """Dumps of several releases that name no line of a program; three are wrong."""
+    name = path.name.split(".")[0]
+    report = check_texts(path, path.with_name(f"{name}.after.hlo"), seed=1)
+    assert report.right is (name not in WRONG)
+    if name in WRONG:
+        assert report.findings[0].where == f"{path}:{WRONG[name]}"
+
+
+def test_texts_in_memory_have_lines_too():
+    before, after = ((HERE.parents[3] / "tests" / "house" / "peers" / "second" / f"concat_two.{which}.hlo").read_text() for which in ("before", "after"))
+    assert check_texts(before, after).findings[0].where == "<before>:6"
+    assert check_texts(before, after, fallback=("model.py", 3)).findings[0].where == "model.py:3"
 
 
 def test_what_cannot_be_read_is_refused():

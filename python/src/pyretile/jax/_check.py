@@ -1,13 +1,19 @@
 """Verdicts on whole programs: does the compiled program do what the function says?"""
 
+import os
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pyretile.jax._backend import core
 from pyretile.jax._capture import capture, origin
 from pyretile.jax._source import Text
 
 REFERENCES = ("partitioner", "lowered")
+
+
+def counted(number, thing):
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 @dataclass(frozen=True)
@@ -74,11 +80,11 @@ class Report:
     def __str__(self):
         if self.answer == "one device":
             return f"{self.name}: one device: nothing is partitioned, so nothing was compared"
-        lines = [f"{self.name}: {self.answer} on {self.devices} {'device' if self.devices == 1 else 'devices'}"]
+        lines = [f"{self.name}: {self.answer} on {counted(self.devices, 'device')}"]
         lines += [f"  {one}" for one in self.findings]
         if self.collectives:
             total = sum(one.bytes * one.details["times"] for one in self.collectives)
-            lines.append(f"  {len(self.collectives)} collectives, by which all devices together receive {total} bytes")
+            lines.append(f"  {counted(len(self.collectives), 'collective')}, by which all devices together receive {total} bytes")
         lines += [f"  {one}" for one in self.reshards if one.details["saved"]]
         lines += [f"  {one}" for one in self.large]
         if self.memory:
@@ -105,7 +111,7 @@ class NotJudged(AssertionError):
 class Places:
     """Finds the user's lines of operations in the two texts."""
 
-    def __init__(self, before, after, names=("the text before", "the text after"), fallback=None):
+    def __init__(self, before, after, names, fallback):
         self.texts = {"before": Text(before), "after": Text(after)}
         self.names = dict(zip(("before", "after"), names))
         self.fallback = fallback
@@ -188,17 +194,18 @@ def memory_of(compiled):
     return {name: getattr(said, key) for name, key in names.items() if getattr(said, key, None) is not None}
 
 
-def check_texts(before, after, *, draws=3, seed=None, timeout=60, explain=True, name="module", names=("the text before", "the text after"), fallback=None, memory=None, seconds=None):
+def check_texts(before, after, *, draws=3, seed=None, timeout=60, explain=True, name="module", fallback=None, memory=None, seconds=None):
     """Compares two texts of one program, from before and after a pass, such as XLA's partitioner.
 
-    before, after   HLO or StableHLO, as text
+    before, after   HLO or StableHLO, as text or as the path of a file
     draws, seed     how often arguments are drawn, and by what
     timeout         seconds for the comparison
-    names           how the texts are called where neither they nor `fallback` say a line of the user's program
-    fallback        (file, line) for findings whose operation has no line of the user's program
+    fallback        (file, line) for findings whose operation has no line of the user's program; without it the line of the text is told
     Returns a Report. Raises Refused, a ValueError, for a text that cannot be read.
     """
     begun = time.monotonic()
+    names = [str(one) if isinstance(one, os.PathLike) else f"<{which}>" for one, which in ((before, "before"), (after, "after"))]
+    before, after = (Path(one).read_text() if isinstance(one, os.PathLike) else one for one in (before, after))
     validation = core.validate(before, after, draws=draws, seed=seed, explain=explain, timeout=timeout)
     verdict = validation.to_dict()
     places = Places(before, after, names, fallback)

@@ -7,7 +7,7 @@ from jax.sharding import NamedSharding
 
 from pyretile.jax._backend import core
 from pyretile.jax._capture import capture, origin
-from pyretile.jax._check import Finding, Report, check_texts
+from pyretile.jax._check import Finding, Report, check_texts, counted
 from pyretile.jax._reshard import DTYPES, ends_of
 from pyretile.jax._sharding import end_of
 from pyretile.jax._source import Frame, own_of, until_ours
@@ -32,7 +32,7 @@ class Explanation:
     def __str__(self):
         lines = []
         for title, found in (("asked for", self.asked), ("made", self.made)):
-            lines += [f"{len(found)} {'reshard' if len(found) == 1 else 'reshards'} {title}"] + [f"  {one}" for one in found]
+            lines += [f"{counted(len(found), 'reshard')} {title}"] + [f"  {one}" for one in found]
         return "\n".join(lines)
 
 
