@@ -14,8 +14,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 from programs import mesh
 
-from pyretile.jax import NoPlan, check, explain, reshard
-from pyretile.jax import _reshard, _steps
+from pyretile.jax import _reshard, _steps, check, explain, reshard
 
 DEVICES = jax.devices()
 
@@ -216,9 +215,9 @@ def test_limit_of_memory():
     start, end = named(on, *START), named(on, *END)
     two_tiles = 2 * values.nbytes // 8
     move_and_compare(values, start, end, memory_limit=two_tiles)
-    with pytest.raises(NoPlan) as refused:
+    with pytest.raises(_reshard.core.Infeasible) as refused:
         reshard(jax.device_put(values, start), end, memory_limit=two_tiles - 1)
-    assert refused.value.smallest == two_tiles
+    assert refused.value.smallest_feasible_bytes == two_tiles
 
 
 def test_refusals_name_their_reason():

@@ -8,6 +8,6 @@ reshard               an array in another sharding, moved by a plan of ours
 
 from pyretile.jax._check import Finding, NotJudged, Report, WrongProgram, assert_right, check, check_texts
 from pyretile.jax._explain import Explanation, explain
-from pyretile.jax._reshard import NoPlan, reshard
+from pyretile.jax._reshard import reshard
 
-__all__ = ["Explanation", "Finding", "NoPlan", "NotJudged", "Report", "WrongProgram", "assert_right", "check", "check_texts", "explain", "reshard"]
+__all__ = ["Explanation", "Finding", "NotJudged", "Report", "WrongProgram", "assert_right", "check", "check_texts", "explain", "reshard"]

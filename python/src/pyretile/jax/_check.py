@@ -206,9 +206,14 @@ def check_texts(before, after, *, draws=3, seed=None, timeout=60, explain=True, 
     begun = time.monotonic()
     names = [str(one) if isinstance(one, os.PathLike) else f"<{which}>" for one, which in ((before, "before"), (after, "after"))]
     before, after = (Path(one).read_text() if isinstance(one, os.PathLike) else one for one in (before, after))
-    validation = core.validate(before, after, draws=draws, seed=seed, explain=explain, timeout=timeout)
-    verdict = validation.to_dict()
     places = Places(before, after, names, fallback)
+    try:
+        validation = core.validate(before, after, draws=draws, seed=seed, explain=explain, timeout=timeout)
+    except core.Undecided as limit:
+        file, line = places.of()
+        return Report("undecided", name, 0, findings=(Finding("undecided", limit.message, file, line),), memory=memory or {},
+                      seconds={**(seconds or {}), "judge": round(time.monotonic() - begun, 3)}, before=before, after=after)
+    verdict = validation.to_dict()
     findings = {"wrong": mistake, "undecided": undecided}
     made = findings.get(verdict["answer"])
     movement = verdict.get("movement") or {}

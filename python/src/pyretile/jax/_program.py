@@ -9,14 +9,23 @@ from pathlib import Path
 
 
 class Refused(ValueError):
-    """What cannot be read, or not be said: `code`, `message`, `span`, `notes`."""
+    """What cannot be read, or not be said."""
 
-    def __init__(self, text):
-        super().__init__(text)
-        lines = text.splitlines()
-        self.code, self.span = None, None
-        self.message = lines[0].removeprefix("error: ") if lines else ""
-        self.notes = [one.removeprefix("note: ") for one in lines if one.startswith("note: ")]
+    def __init__(self, code, message, source="", input="", span=(0, 0), notes=(), rendered=None):
+        super().__init__(rendered or message)
+        self.code, self.message, self.source, self.input, self.span, self.notes = code, message, source, input, span, notes
+
+
+class Undecided(Refused):
+    """A limit was reached before there was an answer."""
+
+
+class Infeasible(Refused):
+    """There is no plan within the limit."""
+
+    def __init__(self, *arguments, smallest_feasible_bytes=None, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.smallest_feasible_bytes = smallest_feasible_bytes
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class Result:
 def called(*words, stdin=None):
     done = subprocess.run([os.environ.get("RETILE", "retile"), *words], input=stdin, capture_output=True, text=True, check=False)
     if not done.stdout:
-        raise Refused(done.stderr or f"retile ended with exit code {done.returncode}")
+        first = done.stderr.partition("\n")[0]
+        raise (Undecided if done.returncode == 3 else Refused)("", first, rendered=done.stderr or f"retile ended with exit code {done.returncode}")
     return done.stdout
 
 

@@ -18,14 +18,6 @@ DTYPES = {1: "i8", 2: "f16", 4: "f32", 8: "f64", 16: "c128"}
 ROW = "devices"
 
 
-class NoPlan(ValueError):
-    """No plan keeps the memory limit. `smallest` is the least limit that has one, in bytes, where it is known."""
-
-    def __init__(self, message, smallest=None):
-        super().__init__(message)
-        self.smallest = smallest
-
-
 def ends_of(start, end, order_to):
     """The meshes of a problem, as the core takes them. Device d is the one at position d of the start."""
     ends = {"mesh": start.mesh_text}
@@ -67,7 +59,7 @@ def program_of(start, end, order_to, shape, itemsize, limit):
 
 
 def within(texts, ends, shape, start, end, itemsize, limit, direct):
-    """Whether one exchange has to take the place of the plan, for it to keep the limit. Raises NoPlan where neither does."""
+    """Whether one exchange has to take the place of the plan, for it to keep the limit. Raises Infeasible where neither does."""
     exchange = (int(np.prod(start.tile(shape), dtype=np.int64)) + int(np.prod(end.tile(shape), dtype=np.int64))) * itemsize
     if not direct:
         usual = core.plan(*texts, dtype=DTYPES[itemsize], **ends).to_dict()
@@ -76,7 +68,7 @@ def within(texts, ends, shape, start, end, itemsize, limit, direct):
     if exchange <= limit:
         return True
     least = exchange if direct else min(exchange, usual["resident"] * itemsize)
-    raise NoPlan(f"no plan keeps {limit} bytes per device; one takes {least}", least)
+    raise core.Infeasible("infeasible", f"no plan keeps {limit} bytes per device; one takes {least}", smallest_feasible_bytes=least)
 
 
 def over(mesh, start, end, run, one_mesh, end_mesh):
@@ -263,7 +255,7 @@ def reshard(x, sharding, memory_limit=None, *, src=None):
                    right, and JAX moves the array to `src` first
 
     Devices exchange what the plan says and nothing else: no step is left to the partitioner. Raises ValueError for what no such plan
-    does, by name: sums, dimensions that are left to the compiler, other memories, and NoPlan where none keeps the limit.
+    does, by name: sums, dimensions that are left to the compiler, other memories, and Infeasible where none keeps the limit.
     """
     def one_for_all(given):
         return given is None or isinstance(given, (Sharding, PartitionSpec))
