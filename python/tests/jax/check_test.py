@@ -116,7 +116,7 @@ def test_what_xla_gets_wrong_is_found_with_file_and_line(make):
         pytest.skip(f"JAX {jax.__version__} does this right")
     with pytest.raises(WrongProgram) as caught:
         assert_right(function, *arguments, seed=1)
-    assert f"{HERE}:{line_of(make.__name__)}" in str(caught.value)
+    assert f"{HERE}:{line_of(make.__name__)}" in str(caught.value) and f"# LINE {make.__name__}" in str(caught.value)
     finding = caught.value.report.findings[0]
     assert (finding.kind, finding.file, finding.line) == ("wrong", str(HERE), line_of(make.__name__))
 
@@ -128,7 +128,7 @@ def test_the_same_program_on_a_mesh_that_xla_masters_is_right():
 
 
 @pytest.mark.parametrize("reference", ["partitioner", "lowered"])
-@pytest.mark.parametrize("name", ["mlp", "explicit_shardings", "layer_norm", "unspecified_arguments", "own_collectives"])
+@pytest.mark.parametrize("name", ["mlp", "explicit_shardings", "layer_norm", "unspecified_arguments", "own_collectives", "attention_by_sequence_causal"])
 def test_both_references(name, reference):
     function, arguments = PROGRAMS[name]()
     assert check(function, *arguments, reference=reference).answer == "right"

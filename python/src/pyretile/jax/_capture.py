@@ -12,17 +12,19 @@ import jax
 import numpy as np
 
 DUMPS = {"xla_dump_hlo_pass_re": "spmd.*", "xla_dump_large_constants": True}
-PAIR = ("*.before_spmd-partitioning*.txt", "*.after_spmd-partitioning*.txt")
+TEXTS = ("*.before_spmd-partitioning*.txt", "*.after_spmd-partitioning*.txt", "*after_optimizations.txt")
 
 
 @dataclass(frozen=True)
 class Capture:
-    """What one compilation left. `before` and `after` are None for a program on one device."""
+    """What one compilation left. `before` and `after` are of the partitioner, and None for a program on one device; `optimized` is what
+    would run."""
 
     name: str
     devices: int
     before: str | None
     after: str | None
+    optimized: str | None
     lowered: object
     compiled: object
     lower_seconds: float
@@ -108,13 +110,14 @@ def attribute(module, name, default):
     return attributes[name].value if name in attributes else default
 
 
-def pair(folder, name):
-    """The two texts of the module: XLA may compile others on the way."""
+def texts_in(folder, name):
+    """The texts of the module: XLA may compile others on the way."""
     found = []
-    for pattern in PAIR:
+    for pattern in TEXTS:
         paths = sorted(folder.glob(pattern))
         named = [one for one in paths if f".{name}." in one.name]
-        found.append((named or paths or [None])[0])
+        path = (named or paths or [None])[0]
+        found.append(path and path.read_text())
     return found
 
 
@@ -128,7 +131,7 @@ def capture(function, args, kwargs, options):
     with tempfile.TemporaryDirectory(prefix="pyretile-") as folder, no_cache():
         compiled = low.compile(compiler_options={**DUMPS, **options, "xla_dump_to": folder})
         done = time.monotonic()
-        before, after = (path and path.read_text() for path in pair(Path(folder), name))
+        before, after, optimized = texts_in(Path(folder), name)
     if devices > 1 and not (before and after):
         raise RuntimeError("XLA wrote no texts from around its partitioner")
-    return Capture(name, devices, before if devices > 1 else None, after if devices > 1 else None, low, compiled, middle - begun, done - middle)
+    return Capture(name, devices, before if devices > 1 else None, after if devices > 1 else None, optimized, low, compiled, middle - begun, done - middle)

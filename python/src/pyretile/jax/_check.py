@@ -1,5 +1,6 @@
 """Verdicts on whole programs: does the compiled program do what the function says?"""
 
+import linecache
 import os
 import time
 from dataclasses import dataclass, field
@@ -35,6 +36,11 @@ class Finding:
     @property
     def where(self):
         return f"{self.file}:{self.line}"
+
+    @property
+    def code(self):
+        """The line itself, where the file is at hand; may be empty."""
+        return linecache.getline(self.file, self.line).strip()
 
     def __str__(self):
         return f"{self.where}: {self.message}"
@@ -81,7 +87,8 @@ class Report:
         if self.answer == "one device":
             return f"{self.name}: one device: nothing is partitioned, so nothing was compared"
         lines = [f"{self.name}: {self.answer} on {counted(self.devices, 'device')}"]
-        lines += [f"  {one}" for one in self.findings]
+        for one in self.findings:
+            lines += [f"  {one}"] + ([f"    | {one.code}"] if one.code else [])
         if self.collectives:
             total = sum(one.bytes * one.details["times"] for one in self.collectives)
             lines.append(f"  {counted(len(self.collectives), 'collective')}, by which all devices together receive {total} bytes")
@@ -254,8 +261,9 @@ def check(function, *args, reference="partitioner", draws=3, seed=None, timeout=
     seconds = {"lower": round(got.lower_seconds, 3), "compile": round(got.compile_seconds, 3)}
     memory = memory_of(got.compiled)
     if reference == "lowered":
-        from pyretile.jax._lowered import texts
-        before, after = texts(got.lowered, got.compiled)
+        from pyretile.jax._lowered import lowered_text
+        # `compiled.as_text()` leaves out the numbers of large constants.
+        before, after = lowered_text(got.lowered, got.compiled), got.optimized or got.compiled.as_text()
     elif got.before is None:
         return Report("one device", got.name, 1, memory=memory, seconds=seconds)
     else:

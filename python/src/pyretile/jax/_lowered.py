@@ -1,4 +1,4 @@
-"""The program as JAX lowers it beside the program that runs, with the shardings of all arguments and results."""
+"""The program as JAX lowers it, with the shardings of all arguments and results that XLA chose."""
 
 import jax
 from jax.interpreters.mlir import ir, make_ir_context
@@ -23,8 +23,8 @@ def with_shardings(arguments, types, shardings):
     return ir.ArrayAttr.get(made)
 
 
-def texts(lowered, compiled):
-    """(what JAX lowered, as StableHLO; what would run on each device, as HLO)."""
+def lowered_text(lowered, compiled):
+    """What JAX lowered, as StableHLO that says how all arguments and results lie."""
     with make_ir_context():
         module = ir.Module.parse(str(lowered.compiler_ir("stablehlo")))
         main = next(one for one in module.body.operations if "sym_name" in one.attributes and ir.StringAttr(one.attributes["sym_name"]).value == "main")
@@ -32,4 +32,4 @@ def texts(lowered, compiled):
         for name, types, shardings in (("arg_attrs", kind.inputs, kept(compiled.input_shardings)), ("res_attrs", kind.results, kept(compiled.output_shardings))):
             given = main.attributes[name] if name in main.attributes else [ir.DictAttr.get({}) for _ in types]
             main.attributes[name] = with_shardings(given, types, shardings)
-        return str(module), compiled.as_text()
+        return str(module)
