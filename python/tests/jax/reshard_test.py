@@ -210,6 +210,44 @@ def test_explicit_mode_needs_no_source():
     assert not tiles_differ(gradient, values, named(on, *START))
 
 
+ENDS_OF_SUMS = [P("x", "y"), P("x", None), P(None, "x"), P(), P(("y", "x")), P(None, "x", unreduced={"y"})]
+
+
+@pytest.mark.parametrize("end", ENDS_OF_SUMS, ids=str)
+def test_sums_of_explicit_mode(end):
+    """A product whose sum is still to be done, moved to where it is whole; its gradients lie as JAX's own."""
+    on = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    values = numbered(8, 8)
+
+    def product(a, b, move):
+        sums = jnp.einsum("ij,jk->ik", a, b, out_sharding=NamedSharding(on, P("x", None, unreduced={"y"})))
+        moved = move(sums, NamedSharding(on, end))
+        return jax.sharding.reshard(moved, named(on, None, "x")) if end.unreduced else moved
+    with jax.set_mesh(on):
+        a, b = jax.device_put(values, named(on, "x", "y")), jax.device_put(values, named(on, "y"))
+        np.testing.assert_array_equal(np.asarray(jax.jit(lambda a, b: product(a, b, reshard))(a, b)), values @ values)
+        both = [jax.jit(jax.grad(lambda a, b, move=move: jnp.sum(product(a, b, move) ** 2), argnums=(0, 1)))(a, b) for move in (reshard, jax.sharding.reshard)]
+        sums = jax.jit(lambda a, b: jnp.einsum("ij,jk->ik", a, b, out_sharding=NamedSharding(on, P("x", None, unreduced={"y"}))))(a, b)
+        outside = reshard(sums, named(on, "y", "x"))
+    for ours, its in zip(*both):
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(its))
+        assert ours.sharding == its.sharding
+    np.testing.assert_array_equal(np.asarray(outside), values @ values)
+
+
+def test_addends_of_a_gradient():
+    """What JAX calls reduced holds replicas, and its gradient addends, of which their sum counts."""
+    on = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    values = numbered(8, 8)
+
+    def function(a):
+        replicas = jax.sharding.reshard(a, NamedSharding(on, P("x", None, reduced={"y"})))
+        return jnp.sum(reshard(replicas, named(on, "x", "y")) ** 2) / 2
+    with jax.set_mesh(on):
+        gradient = jax.jit(jax.grad(function))(jax.device_put(values, named(on, "x", "y")))
+    assert not tiles_differ(gradient, values, named(on, "x", "y"))
+
+
 def test_limit_of_memory():
     on, values = mesh(**ON), numbered(8, 16)
     start, end = named(on, *START), named(on, *END)
@@ -229,9 +267,6 @@ def test_refusals_name_their_reason():
         reshard(x, P(P.UNCONSTRAINED, "x"))
     with pytest.raises(ValueError, match="more dimensions"):
         reshard(x, P(None, None, "x"))
-    sums = NamedSharding(jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Explicit,) * 2), P("x", unreduced={"y"}))
-    with pytest.raises(ValueError, match="addends"):
-        jax.jit(lambda x: reshard(x, named(on), src=sums))(x)
     with pytest.raises(ValueError, match="uneven"):
         reshard(jax.device_put(numbered(6, 16), named(on, "x")), P("y"))
     with pytest.raises(ValueError, match="src is"):

@@ -1,16 +1,18 @@
 """Moves an array from one sharding to another by a plan of ours, with the collectives of `jax.lax`."""
 
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import jax
 import numpy as np
+from jax import lax
 from jax import numpy as jnp
 from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from pyretile.jax._backend import core
-from pyretile.jax._sharding import described, devices_of, end_of, named
+from pyretile.jax._sharding import described, devices_of, end_of, named, transposed, with_dims
 from pyretile.jax._steps import Devices, runner
 
 DTYPES = {1: "i8", 2: "f16", 4: "f32", 8: "f64", 16: "c128"}
@@ -97,6 +99,13 @@ def one_way(x, src, dst, limit):
     if 0 in shape:
         def run(tile):
             return jnp.zeros(end.tile(shape), tile.dtype)
+    elif end.sums and not start.sums:
+        whole = runner(program_of(start, replace(end, sums=()), None, shape, x.dtype.itemsize, limit), axes, rank)
+
+        def run(tile):
+            """No plan makes addends, but of a whole array one device may keep its tile, and the others zeros."""
+            made = whole(tile)
+            return jnp.where(lax.axis_index(end.sums) == 0, made, jnp.zeros_like(made))
     else:
         run = runner(program_of(start, end, None, shape, x.dtype.itemsize, limit), axes, rank)
     # In explicit mode the mesh of a tracer is an abstract one, and equal to that of the sharding.
@@ -127,15 +136,15 @@ def run(x, *, jaxpr, **_):
 move.def_impl(run)
 move.def_abstract_eval(lambda _, *, jaxpr, **ends: jaxpr.out_avals[0])
 mlir.register_lowering(move, mlir.lower_fun(run, multiple_results=False))
-ad.deflinear2(move, lambda cotangent, _, *, src, dst, limit, jaxpr: [moved_by(cotangent, dst, src, limit)])
+ad.deflinear2(move, lambda cotangent, _, *, src, dst, limit, jaxpr: [moved_by(cotangent, transposed(dst), transposed(src), limit)])
 
 
 def batch_moved(arguments, dims, *, src, dst, limit, jaxpr):
     (x,), (dim,) = arguments, dims
     x = jnp.moveaxis(x, dim, 0)
     known = jax.typeof(x).sharding
-    first = known.spec[0] if known.mesh.shape and known.mesh.are_all_axes_explicit else None
-    src, dst = (NamedSharding(one.mesh, PartitionSpec(first, *one.spec)) for one in (src, dst))
+    first = known.spec.partitions[0] if known.mesh.shape and known.mesh.are_all_axes_explicit else None
+    src, dst = (with_dims(one, [first, *one.spec.partitions]) for one in (src, dst))
     return moved_by(x, src, dst, limit), 0
 
 
@@ -210,7 +219,7 @@ def reshard_array(x, sharding, limit, src):
     if jnp.issubdtype(x.dtype, jax.dtypes.extended):
         return of_keys(x, src, dst, limit)
     if x.ndim == 0:
-        flat = [NamedSharding(one.mesh, PartitionSpec(None)) for one in (end_of(src, 0) and src, end_of(dst, 0) and dst)]
+        flat = [with_dims(one, [None]) for one in (src, dst)]
         return reshard_array(x.reshape(1), flat[1], limit, flat[0] if traced else None).reshape(())
     if traced:
         src, dst = on_concrete_meshes(src, dst)
@@ -239,7 +248,7 @@ def of_keys(x, src, dst, limit):
     more = [None] * (data.ndim - x.ndim)
 
     def wide(one):
-        return NamedSharding(one.mesh, PartitionSpec(*one.spec, *[None] * (x.ndim - len(one.spec)), *more))
+        return with_dims(one, [*one.spec.partitions, *[None] * (x.ndim - len(one.spec.partitions)), *more])
     moved = reshard_array(data, wide(dst), limit, wide(src) if isinstance(x, jax.core.Tracer) else None)
     return jax.random.wrap_key_data(moved, impl=jax.random.key_impl(x))
 
@@ -255,7 +264,7 @@ def reshard(x, sharding, memory_limit=None, *, src=None):
                    right, and JAX moves the array to `src` first
 
     Devices exchange what the plan says and nothing else: no step is left to the partitioner. Raises ValueError for what no such plan
-    does, by name: sums, dimensions that are left to the compiler, other memories, and Infeasible where none keeps the limit.
+    does, by name: dimensions that are left to the compiler, other memories, and Infeasible where none keeps the limit.
     """
     def one_for_all(given):
         return given is None or isinstance(given, (Sharding, PartitionSpec))

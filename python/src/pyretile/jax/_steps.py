@@ -3,8 +3,7 @@
 A Program is what `pyretile.lower` returns as `retile.program/1` or `/2`. Every device runs all of its steps, inside of
 `jax.shard_map`, on its own tile. Tables that differ by device are constants, of which each device takes its own row.
 
-Not run: steps that add (`reducescatter`, `allreduce`, `unreduce`, `embed`), views, and pieces of unequal size. The callers of
-this module ask for none of them.
+Not run: steps that make addends (`unreduce`, `embed`), views, and pieces of unequal size. The callers of this module ask for none of them.
 """
 
 import re
@@ -91,6 +90,16 @@ def alltoall(step, devices):
         moved = jnp.moveaxis(exchanged(tile.reshape(shape)), split, concat)
         return lax.collapse(moved, concat, concat + 2)
     return run
+
+
+def reducescatter(step, devices):
+    groups = table(step["groups"]).tolist()
+    return lambda tile: lax.psum_scatter(tile, devices.axes, scatter_dimension=step["dim"], axis_index_groups=groups, tiled=True)
+
+
+def allreduce(step, devices):
+    groups = table(step["groups"]).tolist()
+    return lambda tile: lax.psum(tile, devices.axes, axis_index_groups=groups)
 
 
 def cut(tile, dims, counts):
@@ -221,7 +230,7 @@ def part_of_exchange(one, devices, rank):
 
 
 STEPS = {"dynslice": dynslice, "allgather": allgather, "alltoall": alltoall, "allpermute": allpermute,
-         "allgather_dims": allgather_dims, "alltoall_dims": alltoall_dims}
+         "reducescatter": reducescatter, "allreduce": allreduce, "allgather_dims": allgather_dims, "alltoall_dims": alltoall_dims}
 
 
 def runner(program, devices, rank):
@@ -235,7 +244,7 @@ def runner(program, devices, rank):
     for step in program["steps"]:
         name = step["op"]
         if "piece" in step or "add" in step or not (name == "exchange" or name in STEPS):
-            raise ValueError(f"a step {name} that adds, or cuts unequal pieces, is not run")
+            raise ValueError(f"a step {name} is not run that makes addends, adds otherwise than by a sum, or cuts unequal pieces")
         parts.append(exchange(step, devices, rank) if name == "exchange" else STEPS[name](step, devices))
 
     def run(tile):
