@@ -184,6 +184,15 @@ def test_text_is_found_although_jax_has_the_program_in_its_caches():
             compilation_cache.reset_cache()
 
 
+def test_texts_are_saved_for_others(tmp_path):
+    function, arguments, _ = updated()
+    report = check(function, *arguments, seed=1)
+    before, after = report.save(tmp_path)
+    assert before.read_text() == report.before and check_texts(before, after, seed=1).answer == report.answer
+    with pytest.raises(ValueError, match="one device"):
+        check(lambda x: x + 1, np.ones(3, np.float32)).save(tmp_path)
+
+
 def test_no_folder_remains():
     before = set(Path(tempfile.gettempdir()).glob("pyretile-*"))
     function, arguments = PROGRAMS["mlp"]()

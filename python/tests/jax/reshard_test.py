@@ -361,3 +361,8 @@ def test_explain_lists_what_is_asked_and_what_is_made():
     nested = explain(lambda v: jax.jit(at_once, in_shardings=middle)(v), shape)
     assert [one.op for one in nested.asked] == ["jit", "sharding_constraint"]
     assert not explain(lambda v: v * 2, shape).asked
+    looped = explain(lambda v: jax.lax.scan(lambda state, _: (at_once(state), None), v, None, length=2)[0], shape)
+    assert [(one.op, one.line) for one in looped.asked] == [("sharding_constraint", at_once.__code__.co_firstlineno + 1)]
+    assert explain(jax.checkpoint(at_once), shape).asked
+    alone = explain(lambda x: x + 1, np.ones(3, np.float32))
+    assert (alone.asked, alone.made, alone.report.answer) == ((), (), "one device")

@@ -1,5 +1,7 @@
 """The texts around XLA's partitioner, of one compilation of a user's program."""
 
+from __future__ import annotations
+
 import contextlib
 import inspect
 import re

@@ -1,10 +1,13 @@
 """Verdicts on whole programs: does the compiled program do what the function says?"""
 
+from __future__ import annotations
+
 import linecache
 import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pyretile.jax._backend import core
 from pyretile.jax._capture import capture, origin
@@ -77,6 +80,15 @@ class Report:
     def right(self):
         """True, False, or None where nothing is known."""
         return {"right": True, "wrong": False}.get(self.answer)
+
+    def save(self, folder: str | os.PathLike) -> tuple[Path, Path]:
+        """Writes the two texts that were compared, such as for `retile validate --shrink`, and returns their paths."""
+        if self.before is None or self.after is None:
+            raise ValueError("the program is for one device, so there are no texts")
+        paths = tuple(Path(folder) / f"{self.name}.{which}" for which in ("before", "after"))
+        for path, text in zip(paths, (self.before, self.after)):
+            path.write_text(text)
+        return paths
 
     def to_dict(self):
         lists = {name: [one.to_dict() for one in getattr(self, name)] for name in ("findings", "collectives", "reshards", "large")}
@@ -201,14 +213,22 @@ def memory_of(compiled):
     return {name: getattr(said, key) for name, key in names.items() if getattr(said, key, None) is not None}
 
 
-def check_texts(before, after, *, draws=3, seed=None, timeout=60, explain=True, name="module", fallback=None, memory=None, seconds=None):
+def check_texts(before: str | os.PathLike, after: str | os.PathLike, *, draws: int = 3, seed: int | None = None, timeout: float = 60, explain: bool = True,
+                name: str = "module", fallback: tuple[str, int] | None = None, memory: dict | None = None, seconds: dict | None = None) -> Report:
     """Compares two texts of one program, from before and after a pass, such as XLA's partitioner.
 
-    before, after   HLO or StableHLO, as text or as the path of a file
-    draws, seed     how often arguments are drawn, and by what
-    timeout         seconds for the comparison
-    fallback        (file, line) for findings whose operation has no line of the user's program; without it the line of the text is told
-    Returns a Report. Raises Refused, a ValueError, for a text that cannot be read.
+    Args:
+      before, after: HLO or StableHLO, as text or as the path of a file.
+      draws: how often arguments are drawn.
+      seed: by what; drawn itself where it is None.
+      timeout: seconds for the comparison.
+      explain: also what the text after the pass moves.
+      name: how the report calls the program.
+      fallback: (file, line) for findings whose operation has no line of the user's program. Without it the line of the text is told.
+      memory, seconds: of the compiled program, for the report.
+
+    Raises:
+      Refused: a text cannot be read. A ValueError.
     """
     begun = time.monotonic()
     names = [str(one) if isinstance(one, os.PathLike) else f"<{which}>" for one, which in ((before, "before"), (after, "after"))]
@@ -237,22 +257,27 @@ def check_texts(before, after, *, draws=3, seed=None, timeout=60, explain=True, 
         memory=memory or {}, seconds={**(seconds or {}), "judge": round(time.monotonic() - begun, 3)}, notes=tuple(notes), validation=validation, before=before, after=after)
 
 
-def check(function, *args, reference="partitioner", draws=3, seed=None, timeout=60, explain=True, **kwargs):
+def check(function: Any, *args: Any, reference: str = "partitioner", draws: int = 3, seed: int | None = None, timeout: float = 60, explain: bool = True,
+          **kwargs: Any) -> Report:
     """Says whether XLA's program for many devices computes what the function says.
 
     The program is compiled for these arguments, without any cache, and is not run. Its texts from before and after the partitioner are
     compared on numbers that are drawn.
 
-    function    a function, jitted or not; a callable pytree, such as a module of Equinox or Flax; or what `.trace` or `.lower` returned
-    args        arrays, `jax.ShapeDtypeStruct`s with shardings, and pytrees of them
-    reference   "partitioner" compares the texts around the partitioner. "lowered" compares what JAX lowered with the program that
-                would run, Shardy and the optimiser included
-    draws       how often arguments are drawn; seed: by what
-    timeout     seconds for the comparison, without the compilation
-    explain     also say what the program moves
-    kwargs      of the function. One that bears a name from above has to be bound with `functools.partial`
-    Returns a Report. Raises what JAX raises for a program that it does not compile, and Refused, a ValueError, for a text that
-    cannot be read.
+    Args:
+      function: a function, jitted or not; a callable pytree, such as a module of Equinox or Flax; or what `.trace` or `.lower` returned.
+      args: arrays, `jax.ShapeDtypeStruct`s with shardings, and pytrees of them.
+      reference: `"partitioner"` compares the texts around the partitioner. `"lowered"` compares what JAX lowered with the program that
+        would run, Shardy and the optimiser included.
+      draws: how often arguments are drawn.
+      seed: by what; drawn itself where it is None.
+      timeout: seconds for the comparison, without the compilation.
+      explain: also say what the program moves.
+      kwargs: of the function. One that bears a name from above has to be bound with `functools.partial`.
+
+    Raises:
+      Refused: a text cannot be read. A ValueError.
+      Exception: what JAX raises for a program that it does not compile.
     """
     if reference not in REFERENCES:
         raise ValueError(f"reference is one of {', '.join(REFERENCES)}, not {reference!r}")
@@ -271,8 +296,13 @@ def check(function, *args, reference="partitioner", draws=3, seed=None, timeout=
     return check_texts(before, after, draws=draws, seed=seed, timeout=timeout, explain=explain, name=got.name, fallback=origin(function), memory=memory, seconds=seconds)
 
 
-def assert_right(function, *args, **kwargs):
-    """As `check`, but raises WrongProgram for a wrong program, and NotJudged where nobody knows. Returns the Report of a right one."""
+def assert_right(function: Any, *args: Any, **kwargs: Any) -> Report:
+    """As `check`, but for tests. Returns the report of a right program.
+
+    Raises:
+      WrongProgram: the program is wrong. An AssertionError, with the file and the line.
+      NotJudged: nobody knows: a limit was reached, or the program is for one device. An AssertionError.
+    """
     report = check(function, *args, **{"explain": False, **kwargs})
     if report.answer == "wrong":
         raise WrongProgram(report)

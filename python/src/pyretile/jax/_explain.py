@@ -1,6 +1,9 @@
 """What a function asks to be moved, what XLA makes of it, and what would suffice."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 from jax.sharding import NamedSharding
@@ -146,11 +149,18 @@ def planned(before, after, shape, dtype):
         return None, str(problem)
 
 
-def explain(function, *args, timeout=60, **kwargs):
+def explain(function: Any, *args: Any, timeout: float = 60, **kwargs: Any) -> Explanation:
     """Lists the reshards of a function: those that it asks for, and those that XLA's program does.
 
-    The arguments are those of `check`. The function is traced and compiled, and not run. Returns an Explanation; a program on one device has no
-    reshards that were made.
+    The function is traced and compiled, and not run.
+
+    Args:
+      function: a function, jitted or not.
+      args, kwargs: as of `check`.
+      timeout: seconds for finding what the program moves.
+
+    Returns:
+      An Explanation; a program on one device makes no reshards.
     """
     fallback = origin(function) or ("<function>", 0)
     traced = function.trace(*args, **kwargs) if hasattr(function, "trace") else jax.jit(lambda *args, **kwargs: function(*args, **kwargs)).trace(*args, **kwargs)

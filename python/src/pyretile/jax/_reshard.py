@@ -1,7 +1,10 @@
 """Moves an array from one sharding to another by a plan of ours, with the collectives of `jax.lax`."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import lru_cache, partial
+from typing import Any
 
 import jax
 import numpy as np
@@ -253,18 +256,24 @@ def of_keys(x, src, dst, limit):
     return jax.random.wrap_key_data(moved, impl=jax.random.key_impl(x))
 
 
-def reshard(x, sharding, memory_limit=None, *, src=None):
+def reshard(x: Any, sharding: Any, memory_limit: int | None = None, *, src: Any = None) -> Any:
     """The same array in another sharding, moved by a plan of ours.
 
-    x              a `jax.Array`, or a pytree of them; also inside of `jit`, and under `grad` and `vmap`
-    sharding       a `NamedSharding` of even tiles, a `PartitionSpec` over the array's own mesh, or one device; of a pytree, one for all or a tree
-                   of them. Inside of `jit` tiles may be uneven, and the devices stay the same
-    memory_limit   most bytes per device, the tiles before and after a step together
-    src            inside of `jit`, the sharding that the array has. In explicit mode JAX knows it. If it is another one, the result is
-                   right, and JAX moves the array to `src` first
+    Devices exchange what the plan says and nothing else: no step is left to the partitioner. It works on arrays, inside of `jit`,
+    and under `grad`, `jvp` and `vmap`.
 
-    Devices exchange what the plan says and nothing else: no step is left to the partitioner. Raises ValueError for what no such plan
-    does, by name: dimensions that are left to the compiler, other memories, and Infeasible where none keeps the limit.
+    Args:
+      x: a `jax.Array`, or a pytree of them.
+      sharding: a `NamedSharding`, a `PartitionSpec` over the array's own mesh, or a `SingleDeviceSharding`; of a pytree, one for all or a
+        tree of them. Inside of `jit` tiles may be uneven, and the devices stay the same.
+      memory_limit: the most bytes per device that tiles before and after a step take together.
+      src: inside of `jit`, the sharding that the array has; in explicit mode JAX knows it. If it has another one, the result is right, and
+        JAX moves the array to `src` first.
+
+    Raises:
+      ValueError: no plan does it, for the reason that is named: a dimension that is left to the compiler, another kind of memory, an unknown source.
+      Infeasible: no plan keeps the memory limit; `smallest_feasible_bytes` says what suffices. A ValueError.
+      TypeError: what is no array of JAX, or a sharding of another kind.
     """
     def one_for_all(given):
         return given is None or isinstance(given, (Sharding, PartitionSpec))

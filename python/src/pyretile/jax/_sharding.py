@@ -1,5 +1,7 @@
 """JAX's shardings as problems that the core plans."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import prod
 

@@ -4,6 +4,8 @@ XLA writes tables of files, functions, places and stack frames above a module, a
 releases write the file and the line behind the operation itself.
 """
 
+from __future__ import annotations
+
 import itertools
 import re
 import sysconfig

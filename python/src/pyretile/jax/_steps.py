@@ -6,6 +6,8 @@ A Program is what `pyretile.lower` returns as `retile.program/1` or `/2`. Every 
 Not run: steps that make addends (`unreduce`, `embed`), views, and pieces of unequal size. The callers of this module ask for none of them.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 
