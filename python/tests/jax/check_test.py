@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("jax.sharding")
+pytest.importorskip("pyretile")
 
 import jax
 import numpy as np

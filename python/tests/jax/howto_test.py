@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("jax.sharding")
+pytest.importorskip("pyretile")
 
 HERE = Path(__file__).parent
 PAGE = (HERE / "HOWTO.md").read_text()
@@ -16,8 +17,7 @@ PAGE = (HERE / "HOWTO.md").read_text()
 
 def printed(code, folder):
     (folder / "model.py").write_text(code)
-    path = os.pathsep.join([str(HERE.parents[1] / "src"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run([sys.executable, "model.py"], cwd=folder, env={**os.environ, "PYTHONPATH": path, "XLA_FLAGS": ""}, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "model.py"], cwd=folder, env={**os.environ, "XLA_FLAGS": ""}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.replace(f"{folder}/", "")  # JAX names files by their whole path
 

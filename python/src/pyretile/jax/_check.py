@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyretile.jax._backend import core
+import pyretile as core
 from pyretile.jax._capture import capture, origin
 from pyretile.jax._source import Text
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding
 
-from pyretile.jax._backend import core
+import pyretile as core
 from pyretile.jax._capture import capture, origin
 from pyretile.jax._check import Finding, Report, check_texts, counted
 from pyretile.jax._reshard import DTYPES, ends_of

@@ -14,7 +14,7 @@ from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from pyretile.jax._backend import core
+import pyretile as core
 from pyretile.jax._sharding import described, devices_of, end_of, named, transposed, with_dims
 from pyretile.jax._steps import Devices, runner
 
