@@ -17,7 +17,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from programs import PROGRAMS, array, mesh
 
-from pyretile.jax import NotJudged, WrongProgram, assert_right, check, check_texts
+from pyretile.jax import NotJudged, WrongProgram, _capture, assert_right, check, check_texts
 
 HERE = Path(__file__)
 WHOLE = HERE.parents[3] / "examples" / "whole"
@@ -194,11 +194,18 @@ def test_texts_are_saved_for_others(tmp_path):
         check(lambda x: x + 1, np.ones(3, np.float32)).save(tmp_path)
 
 
-def test_no_folder_remains():
-    before = set(Path(tempfile.gettempdir()).glob("pyretile-*"))
+def test_no_folder_remains(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen = []
+
+    def texts_in(folder, name, real=_capture.texts_in):
+        seen.extend(folder.iterdir())
+        return real(folder, name)
+    monkeypatch.setattr(_capture, "texts_in", texts_in)
     function, arguments = PROGRAMS["mlp"]()
     check(function, *arguments)
-    assert set(Path(tempfile.gettempdir()).glob("pyretile-*")) == before
+    assert seen and all(one.is_relative_to(tmp_path) for one in seen)
+    assert not list(tmp_path.iterdir())
 
 
 def test_collectives_reshards_and_memory_have_lines():
