@@ -63,14 +63,13 @@ def tiles_equal(moved, wanted):
 
 
 def timed(calls, repeat):
-    """Median microseconds of each call; they take turns in changing order, so that nobody alone has a slow second or a cold cache."""
+    """Median microseconds of each call; they take turns in drawn orders, so that nobody alone has a slow second or a cold cache."""
     took = {name: [] for name in calls}
-    names = list(calls)
-    for turn in range(repeat + 2):
-        for name in names[turn % len(names):] + names[:turn % len(names)]:
-            call = calls[name]
+    random = np.random.default_rng(0)
+    for _ in range(repeat + 2):
+        for name in random.permutation(list(calls)).tolist():
             begun = time.perf_counter()
-            jax.block_until_ready(call())
+            jax.block_until_ready(calls[name]())
             took[name].append(time.perf_counter() - begun)
     return {name: round(1e6 * statistics.median(one[2:]), 1) for name, one in took.items()}
 
