@@ -1,0 +1,12 @@
+"""Redistributes of PyTorch's DTensor: watched, checked, explained, and done by our plans.
+
+Needs torch 2.15 or later. `watch` notes every redistribute of a program, `check_redistribute`, `check_tensor` and
+`check_mesh` say whether ranks have what placements say, and `redistribute` and `optimal` carry our plans out.
+"""
+
+from ._checks import Explanation, Verdict, check_mesh, check_redistribute, check_tensor, explain, trace
+from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeError, RedistributeWarning, SpecsDiffer, WrongTile
+from ._watch import Kind, Record, watch
+
+__all__ = ["Explanation", "Implicit", "Kind", "NotCarriedOut", "OverLimit", "Record", "RedistributeError", "RedistributeWarning",
+           "SpecsDiffer", "Verdict", "WrongTile", "check_mesh", "check_redistribute", "check_tensor", "explain", "trace", "watch"]

@@ -1,0 +1,244 @@
+"""Whether tensors, meshes and torch's redistributes are what their placements say."""
+
+from dataclasses import asdict, dataclass
+
+from . import _rt, _trace
+from ._errors import WrongTile
+from ._tiles import coordinates, shape_of
+from ._way import Way, way
+from ._words import axis_names, bytes_text, dtype_word, mesh_text, numbers, placement_words, placements_text, ranks_of
+
+_shapes = {}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An answer about tiles.
+
+    Attributes:
+      right: whether every rank has what the placements say.
+      text: in words, with the first rank that has not.
+    """
+
+    right: bool
+    text: str
+
+    def __bool__(self):
+        return self.right
+
+    def __str__(self):
+        return self.text
+
+    def to_dict(self):
+        return asdict(self)
+
+    def raise_if_wrong(self):
+        """Raises `WrongTile` unless it is right."""
+        if not self.right:
+            raise WrongTile(self.text)
+        return self
+
+
+def coordinate_of(mesh, rank):
+    at, out = ranks_of(mesh).index(rank), []
+    for size in reversed(numbers(mesh.shape)):
+        out.append(at % size)
+        at //= size
+    return tuple(reversed(out))
+
+
+def _wanted(spec, coordinate):
+    key = (spec, coordinate)
+    if key not in _shapes:
+        if len(_shapes) >= 65536:
+            _shapes.clear()
+        _shapes[key] = shape_of(spec, coordinate)
+    return _shapes[key]
+
+
+def wrong_shape(local, spec):
+    """None, or in words the first rank at hand whose tile has another shape than its placements say."""
+    if hasattr(local, "_local_tensors"):
+        tiles = local._local_tensors
+    else:
+        import torch.distributed as dist
+        tiles = {dist.get_rank(): local}
+    members = set(ranks_of(spec.mesh))
+    for rank, one in tiles.items():
+        if rank in members:
+            wanted = _wanted(spec, coordinate_of(spec.mesh, rank))
+            if tuple(one.shape) != wanted:
+                return f"rank {rank} has a tile {list(one.shape)}, its placements {placements_text(placement_words(spec))} " \
+                       f"of {list(numbers(spec.shape))} over {mesh_text(spec.mesh)} say {list(wanted)}"
+    return None
+
+
+def check_tensor(x):
+    """Whether the local tile of a DTensor has the shape that its placements say, on this rank; in local tensor mode on all ranks.
+
+    torch trusts whoever makes a DTensor. Uneven tiles given to `from_local` without a shape, and a convolution of an array
+    that is cut along a spatial dimension, leave DTensors behind that say one thing and hold another.
+
+    Args:
+      x: a DTensor.
+
+    Returns:
+      A `Verdict`. It is not collective, so other ranks may have other answers.
+    """
+    words = wrong_shape(x._local_tensor, x._spec)
+    return Verdict(words is None, words or f"right: the tile is {list(x._local_tensor.shape)}, as its placements say")
+
+
+def check_mesh(mesh):
+    """Whether the process groups of a mesh list its ranks in the mesh's own order.
+
+    torch sorts the ranks of a group. A gather along an axis of a mesh that lists ranks in another order puts the parts
+    in the order of the ranks.
+
+    Args:
+      mesh: a DeviceMesh.
+
+    Returns:
+      A `Verdict`, the same on all ranks: it is about all rows of the mesh.
+    """
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
+    with unset_fake_temporarily():
+        table = mesh.mesh
+        for axis, name in enumerate(axis_names(mesh)):
+            for row in table.movedim(axis, -1).reshape(-1, table.shape[axis]).tolist():
+                if row != sorted(row):
+                    return Verdict(False, f"along {name} the mesh lists the ranks {row}, and their group has them in the order {sorted(row)}: "
+                                          "gathers exchange their parts")
+    return Verdict(True, "right: every group has its ranks in the order of the mesh")
+
+
+def target_spec(x, placements):
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec
+    spec = x._spec
+    placements = tuple(placements)
+    if len(placements) != spec.mesh.ndim:
+        raise ValueError(f"{len(placements)} placements for a mesh of {spec.mesh.ndim} dimensions")
+    placements = tuple(type(one)(one.dim % len(spec.shape)) if one.is_shard() and one.dim < 0 else one for one in placements)
+    return DTensorSpec(spec.mesh, placements, tensor_meta=spec.tensor_meta)
+
+
+def _gathered(mesh, value):
+    """Of every rank of the mesh its value, on all of them."""
+    import torch.distributed as dist
+    found = {dist.get_rank(): value}
+    for axis in range(mesh.ndim):
+        group = mesh.get_group(axis)
+        listed = [None] * dist.get_world_size(group)
+        dist.all_gather_object(listed, found, group=group)
+        found = {rank: one for part in listed for rank, one in part.items()}
+    return found
+
+
+def _trace_of(x, placements):
+    current, target = x._spec, target_spec(x, placements)
+    if hasattr(x._local_tensor, "_local_tensors"):
+        raise ValueError("in local tensor mode one process has all ranks, and no rank has operations of its own")
+    part = _trace.of_rank(tuple(x._local_tensor.shape), x._local_tensor.dtype, current, target)
+    parts = _gathered(current.mesh, {**part, "said": repr((numbers(current.shape), placement_words(current), placement_words(target)))})
+    for rank, one in sorted(parts.items()):
+        if one["said"] != part["said"]:
+            raise WrongTile(f"rank {rank} redistributes something else: {one['said']}, not {part['said']}")
+        if "unsaid" in one:
+            raise _trace.Unsaid(f"rank {rank}: {one['unsaid']}")
+    return _trace.text(current, target, parts)
+
+
+def trace(x, placements):
+    """What torch does for `x.redistribute(placements=placements)` on every rank, as `retile check` reads it.
+
+    Nothing moves: the operations run on tensors without data. The ranks of the mesh call it together, as they tell each other
+    their parts.
+
+    Args:
+      x: a DTensor.
+      placements: the placement along every axis of its mesh.
+
+    Returns:
+      A text, `retile.dtensor-trace/1`, the same on all ranks.
+
+    Raises:
+      WrongTile: the ranks redistribute different arrays.
+      ValueError: torch uses an operation that a trace cannot say.
+    """
+    return _trace_of(x, placements)
+
+
+def check_redistribute(x, placements, *, timeout=60):
+    """Whether torch's own redistribute of this tensor puts the right element everywhere.
+
+    With one process a rank, the verdict is that of `pyretile.check` on the trace of all ranks. In local tensor mode numbers that
+    tell the elements apart are redistributed and compared. The data of `x` is neither read nor moved.
+
+    Args:
+      x: a DTensor; the ranks of its mesh call this together.
+      placements: the placement along every axis of its mesh.
+      timeout: seconds for the judge.
+
+    Returns:
+      A verdict with `right` (None if undecided) and `text`, the same on all ranks.
+    """
+    words = wrong_shape(x._local_tensor, x._spec)
+    if hasattr(x._local_tensor, "_local_tensors"):
+        from ._local import moved_right
+        return Verdict(False, f"wrong at the start: {words}") if words else moved_right(x._spec, target_spec(x, placements))
+    found = [one for _, one in sorted(_gathered(x._spec.mesh, words).items()) if one]
+    if found:
+        return Verdict(False, f"wrong at the start: {found[0]}")
+    return _rt.check(_trace_of(x, placements), timeout=timeout)[0]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A redistribute in words: torch's way beside our plan.
+
+    Attributes:
+      move: what is redistributed; torch: its `Way`; plan: a `pyretile.Plan`, or None.
+      refused: why there is no plan.
+      itemsize: bytes of an element.
+    """
+
+    move: str
+    torch: Way
+    plan: object
+    refused: str | None
+    itemsize: int
+
+    def to_dict(self):
+        return {"move": self.move, "torch": asdict(self.torch), "plan": self.plan and self.plan.to_dict(), "refused": self.refused,
+                "itemsize": self.itemsize}
+
+    def __str__(self):
+        lines = [self.move, f"torch: cost {self.torch.cost}, height {self.torch.height}, holds {bytes_text(self.torch.held * self.itemsize)}"]
+        lines += [f"  {one}" for one in self.torch.steps]
+        if self.plan is None:
+            return "\n".join([*lines, f"no plan: {self.refused}"])
+        lines.append(f"plan: cost {self.plan.cost}, height {self.plan.height}, holds {bytes_text(self.plan.resident * self.itemsize)}")
+        return "\n".join(lines + [f"  {line}" for line in self.plan.text.splitlines()])
+
+
+def explain(x, placements, *, memory_limit=None):
+    """What torch does for a redistribute and what would suffice, without moving anything. Not collective.
+
+    Args:
+      x: a DTensor.
+      placements: the placement along every axis of its mesh.
+      memory_limit: the most bytes of the tiles before and after a step of the plan.
+
+    Returns:
+      An `Explanation`; costs and heights count elements per rank.
+    """
+    current, target = x._spec, target_spec(x, placements)
+    before, after = placements_text(placement_words(current)), placements_text(placement_words(target))
+    shape, mesh, dtype = numbers(current.shape), mesh_text(current.mesh), x.dtype
+    plan = refused = None
+    try:
+        plan = _rt.plan(before, after, mesh=mesh, shape=shape, dtype=dtype_word(dtype), memory_limit=memory_limit)
+    except ValueError as problem:
+        refused = str(problem)
+    move = f"{before} -> {after} of {dtype_word(dtype)}{list(shape)} over {mesh}"
+    return Explanation(move, way(current, target), plan, refused, dtype.itemsize)

@@ -1,0 +1,38 @@
+"""What is raised and warned of redistributes."""
+
+
+class RedistributeError(RuntimeError):
+    """A redistribute that `watch` is to refuse.
+
+    Attributes:
+      record: the `Record` of it.
+      file, line: the line of the program that led to it; empty and 0 where no frame of the program is on the stack.
+    """
+
+    def __init__(self, message, record):
+        super().__init__(f"{record.source or 'unknown line'}: {message}")
+        self.record, self.file, self.line = record, record.file, record.line
+
+
+class OverLimit(RedistributeError):
+    """torch's way holds more than the limit."""
+
+
+class Implicit(RedistributeError):
+    """An operation, and not the program, asked for it."""
+
+
+class SpecsDiffer(RedistributeError):
+    """The ranks have other ideas of the array, or a rank has another tile than its placements say."""
+
+
+class WrongTile(ValueError):
+    """A tensor, a mesh or a redistribute in which some rank has not what its placements say."""
+
+
+class NotCarriedOut(NotImplementedError):
+    """A redistribute that no plan of functional collectives does; the message names what is missing."""
+
+
+class RedistributeWarning(UserWarning):
+    """What `watch(mode="raise")` would raise."""

@@ -1,0 +1,249 @@
+"""Every redistribute of a program, with its line, what torch's way holds, and our plan beside it."""
+
+import warnings
+import zlib
+from dataclasses import asdict, dataclass
+
+from . import _hook, _rt
+from ._errors import Implicit, OverLimit, RedistributeWarning, SpecsDiffer
+from ._source import source
+from ._tiles import shape_of
+from ._way import way
+from ._words import bytes_text, dtype_word, elements, mesh_text, numbers, placement_words, placements_text, ranks_of
+
+_UNITS = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+
+
+def limit_of(limit):
+    """(bytes, None), or (None, how many times the larger end), of a number, `"512MiB"` or `"2x"`."""
+    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0):
+        return limit, None
+    text = limit.strip().lower() if isinstance(limit, str) else ""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    unit = text[len(digits):].strip()
+    try:
+        if unit == "x":
+            return None, float(digits)
+        return int(float(digits) * _UNITS[unit]), None
+    except (ValueError, KeyError):
+        raise ValueError(f"limit is {limit!r}, neither a number of bytes nor a text such as '512MiB', or '2x' of the larger end") from None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What redistributes of the same ends have in common. Bytes and elements are those of the rank that has the most.
+
+    Attributes:
+      mesh: the axes and their sizes; ranks: the rank at every position, row by row.
+      shape: the global shape; dtype: torch's name of the element type.
+      before, after: the placement along every axis of the mesh.
+      peak_bytes: the most that torch's way holds in one step, the tiles before and after it together.
+      end_bytes: the larger of the two ends.
+      torch_cost, torch_height: of torch's way, in elements.
+      whole: whether torch's way holds the whole array on a rank though neither end does.
+      plan_cost, plan_height, plan_bytes: of our plan; bytes are its tiles before and after a step. None without a plan.
+      plan: its text; refused: why there is none.
+      dearer: whether torch's way costs more than the plan; None without a plan.
+    """
+
+    mesh: str
+    ranks: tuple
+    shape: tuple
+    dtype: str
+    before: tuple
+    after: tuple
+    peak_bytes: int | None
+    end_bytes: int
+    torch_cost: int | None
+    torch_height: int | None
+    torch_steps: tuple
+    whole: bool
+    plan_cost: int | None
+    plan_height: int | None
+    plan_bytes: int | None
+    plan: str | None
+    refused: str | None
+    dearer: bool | None
+
+    @property
+    def move(self):
+        return f"{placements_text(self.before)} -> {placements_text(self.after)} of {list(self.shape)} over {self.mesh}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One redistribute.
+
+    Attributes:
+      kind: what it does, a `Kind`, whose fields can be read here, too.
+      file, line: the innermost line of the program on the stack; in a backward pass that is the call of it.
+      implicit: whether an operation asked for it; backward: whether it is of a backward pass.
+      compiled: whether torch.compile traced it. A compiled graph runs without any record.
+    """
+
+    kind: Kind
+    file: str
+    line: int
+    implicit: bool
+    backward: bool
+    compiled: bool
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "kind":
+            raise AttributeError(name)
+        return getattr(self.kind, name)
+
+    @property
+    def source(self):
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
+    def to_dict(self):
+        return {"source": self.source, **{key: value for key, value in asdict(self).items() if key != "kind"}, **asdict(self.kind)}
+
+
+_kinds = {}  # by both specs
+
+
+def _dtype_of(spec):
+    return spec.tensor_meta.dtype if spec.tensor_meta is not None else None
+
+
+def kind_of(current, target):
+    """The `Kind` of a redistribute, from memory where it was seen before."""
+    key = (current, target, current.mesh.device_type)
+    try:
+        found = _kinds.get(key)
+    except TypeError:  # of symbolic sizes, which have no hash
+        return _made_kind(current, target)
+    if found is None:
+        if len(_kinds) >= 65536:
+            _kinds.clear()
+        found = _kinds[key] = _made_kind(current, target)
+    return found
+
+
+def _made_kind(current, target):
+    shape, mesh, dtype = numbers(current.shape), mesh_text(current.mesh), _dtype_of(current)
+    before, after, size = placement_words(current), placement_words(target), dtype.itemsize
+    first = (0,) * current.mesh.ndim
+    ends = max(elements(shape_of(current, first)), elements(shape_of(target, first)))
+    try:
+        taken, steps = way(current, target), ()
+        steps = tuple(map(str, taken.steps))
+    except Exception as problem:  # what torch itself does not do, it says when it is asked to
+        taken, steps = None, (f"{type(problem).__name__}: {problem}",)
+    plan, refused = None, None
+    try:
+        plan = _rt.plan(placements_text(before), placements_text(after), mesh=mesh, shape=shape, dtype=dtype_word(dtype))
+    except ValueError as problem:
+        refused = str(problem)
+    return Kind(
+        mesh=mesh, ranks=ranks_of(current.mesh), shape=shape, dtype=dtype_word(dtype), before=before, after=after,
+        peak_bytes=taken and taken.held * size, end_bytes=ends * size, torch_cost=taken and taken.cost, torch_height=taken and taken.height,
+        torch_steps=steps, whole=bool(taken) and taken.height >= elements(shape) > ends, plan_cost=plan and plan.cost,
+        plan_height=plan and plan.height, plan_bytes=plan and plan.resident * size, plan=plan and plan.text, refused=refused,
+        dearer=None if plan is None or taken is None else taken.cost > plan.cost)
+
+
+def is_compiling():
+    from torch._guards import TracingContext
+    return TracingContext.try_get() is not None
+
+
+class watch:
+    """Notes every redistribute that torch does in the context: eager, backward, and those that torch.compile traces.
+
+    Args:
+      limit: the most bytes that a redistribute may hold: a number, a text such as `"512MiB"`, or `"2x"` of the larger of its
+        ends. The tiles before and after a step count together, on the rank with the most.
+      mode: `"record"` notes only, `"warn"` also warns with `RedistributeWarning`, `"raise"` raises before anything moves:
+        `OverLimit`, `Implicit` or `SpecsDiffer`, all of them `RedistributeError`.
+      implicit: `"allow"`, or `"forbid"` redistributes that an operation asks for by itself.
+      check_specs: before each, compare with all ranks of the mesh what is to be moved, and this rank's tile with its
+        placements. This is a collective of its own, so every rank of the mesh must watch. Not while a graph is traced.
+
+    Attributes:
+      records: a `Record` for each, in order.
+
+    `str()` is a table, one row for each line of the program and kind. Nothing is printed. The context holds for all threads.
+    """
+
+    def __init__(self, limit=None, mode="record", implicit="allow", check_specs=False):
+        if mode not in ("record", "warn", "raise"):
+            raise ValueError(f"mode is {mode!r}, not 'record', 'warn' or 'raise'")
+        if implicit not in ("allow", "forbid"):
+            raise ValueError(f"implicit is {implicit!r}, not 'allow' or 'forbid'")
+        self.bytes, self.times = limit_of(limit)
+        self.mode, self.implicit, self.check_specs = mode, implicit, check_specs
+        self.records, self.listener = [], None
+        self._same = {}
+
+    def __enter__(self):
+        _hook.add(self._call)
+        return self
+
+    def __exit__(self, *_):
+        _hook.remove(self._call)
+
+    def _call(self, local, current, target, go, keywords):
+        if current.mesh != target.mesh or not current.mesh._is_current_rank_part_of_mesh():
+            return go()
+        key = (kind_of(current, target), *source(), is_compiling())
+        record = self._same.get((id(key[0]), *key[1:]))
+        if record is None:
+            record = self._same[id(key[0]), *key[1:]] = Record(*key)
+        self.records.append(record)
+        for problem in self._problems(record, local, current, target):
+            if self.mode == "raise":
+                raise problem
+            if self.mode == "warn":
+                warnings.warn(str(problem), RedistributeWarning, stacklevel=3)
+        return self.listener(record, local, current, target, go) if self.listener else go()
+
+    def _problems(self, record, local, current, target):
+        if self.implicit == "forbid" and record.implicit:
+            yield Implicit(f"an operation redistributes {record.move}", record)
+        limit = self.bytes if self.times is None else int(self.times * record.end_bytes)
+        if limit is not None and record.peak_bytes is not None and record.peak_bytes > limit:
+            ours = "" if record.plan_bytes is None else f"; our plan {bytes_text(record.plan_bytes)}"
+            yield OverLimit(f"torch holds {bytes_text(record.peak_bytes)}, over the limit of {bytes_text(limit)}{ours}: {record.move}", record)
+        if self.check_specs and not record.compiled:
+            yield from self._specs(record, local, current, target)
+
+    def _specs(self, record, local, current, target):
+        from ._checks import wrong_shape
+        words = wrong_shape(local, current)
+        import torch
+        import torch.distributed as dist
+        if not hasattr(local, "_local_tensors"):
+            # The same on all ranks if the largest of it and the largest of its negative are each other's negatives.
+            said = zlib.crc32(repr((record.kind.move, record.dtype, record.kind.ranks)).encode())
+            both = torch.tensor([said, -said, bool(words)], dtype=torch.int64, device=local.device)
+            for axis in range(current.mesh.ndim):
+                dist.all_reduce(both, dist.ReduceOp.MAX, group=current.mesh.get_group(axis))
+            most, least, any_words = both.tolist()
+            if most != -least:
+                yield SpecsDiffer(f"the ranks redistribute different arrays; this one {record.move}", record)
+            elif any_words and not words:
+                words = "another rank's tile is not what its placements say"
+        if words:
+            yield SpecsDiffer(f"{words}: {record.move}", record)
+
+    def __str__(self):
+        if not self.records:
+            return "no redistributes"
+        counts = {}
+        for one in self.records:
+            counts[one] = counts.get(one, 0) + 1
+        rows = [("times", "line", "from -> to", "torch holds", "plan holds", "torch costs", "plan costs", "")]
+        for one, times in counts.items():
+            words = [word for word, said in (("implicit", one.implicit), ("backward", one.backward), ("compiled", one.compiled),
+                                             ("whole array", one.whole), ("dearer", one.dearer)) if said]
+            rows.append((str(times), one.source, one.move, _or(one.peak_bytes, bytes_text), _or(one.plan_bytes, bytes_text),
+                         _or(one.torch_cost, str), _or(one.plan_cost, str), ", ".join(words)))
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def _or(value, words):
+    return "-" if value is None else words(value)
