@@ -1,0 +1,70 @@
+"""Runs a function on several ranks, each a process forked from the test, which gloo connects."""
+
+import os
+import pickle
+import select
+import signal
+import tempfile
+import time
+import traceback
+from datetime import timedelta
+
+SECONDS = 90
+
+
+def _rank(rank, count, folder, function, args, pipe):
+    answer = None
+    try:
+        signal.alarm(SECONDS)
+        import torch
+        import torch.distributed as dist
+        torch.set_num_threads(1)
+        torch.manual_seed(0)
+        dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=count, timeout=timedelta(seconds=SECONDS))
+        answer = (True, function(rank, *args))
+        dist.barrier()
+    except BaseException as problem:
+        answer = (False, "".join(traceback.format_exception(problem))[-3000:])
+    finally:
+        with os.fdopen(pipe, "wb") as out:
+            pickle.dump(answer, out)
+        os._exit(0)
+
+
+def run(count, function, *args):
+    """What `function(rank, *args)` returned on each rank. A rank that fails, fails the test."""
+    os.environ |= {"TORCH_CPP_LOG_LEVEL": "ERROR", "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    import torch.distributed.tensor  # noqa: F401  once, before the ranks fork
+    pipes, children, texts = [], [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for rank in range(count):
+                read, write = os.pipe()
+                child = os.fork()
+                if child == 0:
+                    _rank(rank, count, folder, function, args, write)
+                os.close(write)
+                pipes.append(read)
+                children.append(child)
+            texts, left, end = dict.fromkeys(pipes, b""), set(pipes), time.monotonic() + SECONDS
+            while left:
+                ready = select.select(list(left), [], [], max(end - time.monotonic(), 0))[0]
+                if not ready:
+                    break
+                for read in ready:
+                    part = os.read(read, 1 << 20)
+                    texts[read] += part
+                    if not part:
+                        left.discard(read)
+                        if not pickle.loads(texts[read] or pickle.dumps((False, "")))[0]:
+                            end = min(end, time.monotonic() + 3)  # who waits for that rank waits in vain
+        finally:
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            for read in pipes:
+                os.close(read)
+    answers = [pickle.loads(texts[read]) if texts[read] else (False, "a rank ended without a word") for read in pipes]
+    failed = [f"rank {rank}: {said}" for rank, (done, said) in enumerate(answers) if not done]
+    assert not failed, max(failed, key=len)
+    return [said for _, said in answers]
