@@ -117,10 +117,16 @@ def way(current, target):
         joined = state.tile()
         state.cut(after, axes)
         new = state.tile()
-        # A gather pads every part to the largest one. On meshes of CPUs an all-to-all is a gather, too.
-        padded = prod(old) * count if _cuts(before) and operation in ("all_gather", "all_to_all") else prod(joined)
-        made = padded if operation == "all_gather" or (operation == "all_to_all" and on_cpu) else prod(new)
-        cost = {"all_gather": padded, "all_to_all": padded if on_cpu else prod(old), "reduce_scatter": prod(old),
+        # A gather pads every part to the largest one, and an all-to-all also pads what it cuts. On meshes of CPUs an all-to-all is
+        # a gather, too.
+        sent = list(old)
+        if operation == "all_to_all":
+            sent[after.dim] = _ceil(sent[after.dim], count) * count
+        padded = prod(sent) * count if _cuts(before) and operation in ("all_gather", "all_to_all") else prod(joined)
+        made = padded if operation == "all_gather" or (operation == "all_to_all" and on_cpu) else max(prod(new), prod(sent))
+        if operation in ("local", "reduce_scatter", "all_reduce"):
+            made = prod(new)
+        cost = {"all_gather": padded, "all_to_all": padded if on_cpu else prod(sent), "reduce_scatter": prod(old),
                 "all_reduce": 2 * prod(old), "local": 0}[operation]
         steps.append(WayStep(tuple(names[k] for k in axes), placement_word(before), placement_word(after), operation,
                              max(prod(old), made) if operation == "local" else prod(old) + made, max(prod(old), made, prod(new)), cost))
