@@ -1,0 +1,119 @@
+"""The pytest fixture: what it must fail, and what it must pass."""
+
+import importlib
+import textwrap
+
+import pytest
+
+pytest.importorskip("torch")
+# pytester forgets the modules that a test imports, and torch can be imported once only.
+for _name in ("torch.distributed._local_tensor", "torch.distributed.tensor", "torch.testing._internal.distributed.fake_pg", "pyretile.torch",
+              "pyretile.torch._local", "torch._dynamo"):
+    importlib.import_module(_name)
+
+pytest_plugins = ["pytester"]
+
+HEAD = """
+import torch
+import torch.nn.functional as F
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+
+def put(x, mesh, *placements):
+    return distribute_tensor(x, mesh, list(placements), src_data_rank=None)
+"""
+
+RIGHT = {
+    "gather": """
+        with reshard_guard(8, limit="2x"):
+            mesh = init_device_mesh("cpu", (4, 2), mesh_dim_names=("dp", "tp"))
+            x = torch.arange(96.).reshape(8, 12)
+            assert torch.equal(put(x, mesh, Shard(0), Shard(1)).full_tensor().reconcile(), x)
+        """,
+    "uneven": """
+        with reshard_guard(4):
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            x = torch.arange(35.).reshape(5, 7)
+            put(x, mesh, Shard(0), Shard(0)).redistribute(placements=[Shard(1), Replicate()]).full_tensor()
+        """,
+    "training": """
+        with reshard_guard(4) as guard:
+            mesh = init_device_mesh("cpu", (4,), mesh_dim_names=("tp",))
+            w = torch.nn.Parameter(put(torch.ones(8, 8), mesh, Shard(0)))
+            x = put(torch.ones(4, 8), mesh, Replicate())
+            (x @ w.T).redistribute(placements=[Replicate()]).sum().backward()
+            assert w.grad is not None
+        assert guard.records
+        """,
+    "partial": """
+        with reshard_guard(4):
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            for how in ("sum", "avg", "max", "min"):
+                x = DTensor.from_local(torch.ones(4, 4), mesh, [Partial(how), Shard(0)], run_check=False)
+                x.redistribute(placements=[Shard(1), Shard(0)]).full_tensor()
+        """,
+    "conv": """
+        with reshard_guard(2):
+            mesh = init_device_mesh("cpu", (2,))
+            F.conv1d(put(torch.ones(2, 2, 12), mesh, Shard(0)), put(torch.ones(3, 2, 3), mesh, Replicate()))
+        """,
+    "sorted": """
+        with reshard_guard(2):
+            mesh = DeviceMesh("cpu", torch.tensor([0, 1]), mesh_dim_names=("x",))
+            DTensor.from_local(torch.ones(2), mesh, [Shard(0)], run_check=False).redistribute(placements=[Replicate()])
+        """,
+}
+
+WRONG = {
+    "flattened": ("wrong", """
+        with reshard_guard(4):
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            mesh["a", "b"]._flatten("ab")
+            put(torch.ones(5), mesh, Shard(0), Shard(0)).full_tensor()
+        """),
+    "unsorted": ("exchange their parts", """
+        with reshard_guard(2):
+            mesh = DeviceMesh("cpu", torch.tensor([1, 0]), mesh_dim_names=("x",))
+            DTensor.from_local(torch.ones(2), mesh, [Shard(0)], run_check=False).redistribute(placements=[Replicate()])
+        """),
+    "conv": ("has a tile", """
+        with reshard_guard(2):
+            mesh = init_device_mesh("cpu", (2,))
+            F.conv1d(put(torch.ones(1, 2, 12), mesh, Shard(2)), put(torch.ones(3, 2, 3), mesh, Replicate()))
+        """),
+    "from_local": ("has a tile", """
+        from torch.distributed._local_tensor import LocalTensor
+        with reshard_guard(2):
+            mesh = init_device_mesh("cpu", (2,))
+            local = LocalTensor({0: torch.ones(3, 2), 1: torch.ones(1, 2)})
+            DTensor.from_local(local, mesh, [Shard(0)], run_check=False, shape=torch.Size([5, 2]), stride=(2, 1)) + 1
+        """),
+    "over": ("over the limit", """
+        with reshard_guard(4, limit="2x"):
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            put(torch.ones(8, 8), mesh, Shard(0), Shard(0)).redistribute(placements=[Shard(1), Shard(1)])
+        """),
+    "implicit": ("an operation redistributes", """
+        with reshard_guard(4, implicit="forbid"):
+            mesh = init_device_mesh("cpu", (4,))
+            put(torch.ones(8, 8), mesh, Shard(0)) + put(torch.ones(8, 8), mesh, Shard(1))
+        """),
+}
+
+
+def outcome(pytester, body):
+    pytester.makepyfile(HEAD + "\ndef test_it(reshard_guard):\n" + textwrap.indent(textwrap.dedent(body), "    "))
+    return pytester.runpytest_inprocess("-p", "pyretile.pytest_plugin", "-p", "no:cacheprovider")
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_ones_pass(pytester, name):
+    outcome(pytester, RIGHT[name]).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_ones_fail(pytester, name):
+    words, body = WRONG[name]
+    done = outcome(pytester, body)
+    done.assert_outcomes(failed=1)
+    assert words in done.stdout.str(), done.stdout.str()
