@@ -6,7 +6,9 @@ Needs torch 2.15 or later. `watch` notes every redistribute of a program, `check
 
 from ._checks import Explanation, Verdict, check_mesh, check_redistribute, check_tensor, explain, trace
 from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeError, RedistributeWarning, SpecsDiffer, WrongTile
+from ._move import optimal, redistribute
 from ._watch import Kind, Record, watch
 
 __all__ = ["Explanation", "Implicit", "Kind", "NotCarriedOut", "OverLimit", "Record", "RedistributeError", "RedistributeWarning",
-           "SpecsDiffer", "Verdict", "WrongTile", "check_mesh", "check_redistribute", "check_tensor", "explain", "trace", "watch"]
+           "SpecsDiffer", "Verdict", "WrongTile", "check_mesh", "check_redistribute", "check_tensor", "explain", "optimal",
+           "redistribute", "trace", "watch"]

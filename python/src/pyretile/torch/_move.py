@@ -1,0 +1,396 @@
+"""Our plans in the place of torch's own way, by functional collectives: forward, backward and compiled."""
+
+import contextlib
+from dataclasses import dataclass
+from math import prod
+
+from . import _hook, _rt
+from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, actions, carry
+from ._checks import coordinate_of, target_spec
+from ._errors import NotCarriedOut
+from ._tiles import coordinates, shape_of
+from ._words import dtype_word, mesh_text, numbers, placement_word, placement_words, placements_text, ranks_of, turns_of
+
+_groups, _moves = {}, {}
+
+
+@dataclass(frozen=True)
+class Move:
+    """How a redistribute is carried out, for all ranks.
+
+    Attributes:
+      program: the Program, as an object; starts: the shapes of all tiles at its start, stops: those at the end.
+      before, after: what is done to each tile without any communication: pairs of a name and a value.
+    """
+
+    program: dict
+    starts: tuple
+    stops: tuple
+    before: tuple
+    after: tuple
+
+
+def _name(placement):
+    return type(placement).__name__
+
+
+def _sums(current, target):
+    """(words of the start, words of the end, what is done before, what is done after), by what placements mean for addends."""
+    mesh = current.mesh
+    sizes = numbers(mesh.shape)
+    words, ends = list(placement_words(current)), list(placement_words(target))
+    kinds = {_name(one) if _name(one) != "Partial" else one.reduce_op for one in (*current.placements, *target.placements) if one.is_partial()}
+    kinds.discard("_MaskPartial")
+    if len(kinds) > 1:
+        raise NotCarriedOut(f"addends of {' and '.join(sorted(kinds))} in one array")
+    before, after, averaged, made, norm = [], [], 1, [], None
+    for axis, (one, other) in enumerate(zip(current.placements, target.placements)):
+        if one.is_partial():
+            if not other.is_partial() and _name(one) == "Partial" and one.reduce_op == "avg":
+                averaged *= sizes[axis]
+            if other.is_partial() and one != other:
+                raise NotCarriedOut(f"{placement_word(one)} made {placement_word(other)}")
+            if _name(one) == "Partial" and one.reduce_op not in ("sum", "avg", "max", "min"):
+                raise NotCarriedOut(f"addends of a {one.reduce_op}: no plan adds them")
+            words[axis] = "Partial(sum)" if _name(one) != "Partial" or one.reduce_op == "avg" else words[axis]
+            ends[axis] = words[axis] if other.is_partial() else ends[axis]
+            if _name(one) == "_NormPartial":
+                norm = one.norm_type
+            if _name(one) == "_MaskPartial" and not other.is_partial():
+                before.append(("mask", one))
+        elif other.is_partial():
+            # No plan makes addends: the array is brought to all of these ranks, which then share it out.
+            ends[axis] = "Replicate()"
+            made.append(axis)
+    if norm is not None:
+        if any(target.placements[axis].is_partial() for axis in made):
+            raise NotCarriedOut("addends of a norm beside others")
+        before.append(("power", norm))
+        after.append(("power", 1 / norm))
+    if averaged > 1:
+        if not current.tensor_meta.dtype.is_floating_point and not current.tensor_meta.dtype.is_complex:
+            raise NotCarriedOut(f"an average of {dtype_word(current.tensor_meta.dtype)}")
+        after.append(("divide", averaged))
+    after += [("share", (axis, target.placements[axis])) for axis in made]
+    return words, ends, tuple(before), tuple(after)
+
+
+def _program(words, ends, mesh, shape, dtype, memory_limit):
+    """The Program of the plan; one within a limit is printed only if it is the plan without one, too."""
+    given = {"mesh": mesh_text(mesh), "shape": shape or (1,)}
+    try:
+        plan = _rt.plan(placements_text(words), placements_text(ends), dtype=dtype_word(dtype), memory_limit=memory_limit, **given)
+        program = plan.lower().to_dict()
+    except _rt.Infeasible:
+        raise
+    except ValueError as problem:
+        raise NotCarriedOut(f"no plan: {problem}") from problem
+    if memory_limit is not None:
+        steps = [(one["op"], [int(k) for k in one["localtype"]]) for one in plan.to_dict()["steps"]]
+        bare = _rt.plan(placements_text(words), placements_text(ends), dtype=dtype_word(dtype), **given).to_dict()["steps"]
+        if steps != [(one["op"], [int(k) for k in one["localtype"]]) for one in bare]:
+            raise NotCarriedOut("the plan within the limit is not the one without, and only that one is printed as a Program")
+    if program.get("view"):
+        raise NotCarriedOut("a Program on a view")
+    return program
+
+
+def move_of(current, target, memory_limit=None):
+    """The `Move` between two specs of one mesh, from memory where it was seen before."""
+    key = (current, target, memory_limit)
+    try:
+        found = _moves.get(key)
+    except TypeError:
+        found, key = None, None
+    if found is None:
+        found = _made_move(current, target, memory_limit)
+        if key:
+            _moves[key] = found
+    return found
+
+
+def _made_move(current, target, memory_limit):
+    words, ends, before, after = _sums(current, target)
+    shape, sizes = numbers(current.shape), numbers(current.mesh.shape)
+    program = _program(words, ends, current.mesh, shape, current.tensor_meta.dtype, memory_limit)
+    starts = tuple(shape_of(current, at) or (1,) for at in coordinates(sizes))
+    stops = tuple(shape_of(target, at) for at in coordinates(sizes))
+    return Move(program, starts, stops, before, after)
+
+
+_listed = {}
+
+
+def _actions(move, position):
+    """What one position does."""
+    key = (id(move), position)
+    found = _listed.get(key)
+    if found is None or found[0] is not move:
+        found = _listed[key] = (move, *actions(move.program, move.starts, position))
+    return found[1]
+
+
+def _prepared(move, tile):
+    for name, value in move.before:
+        if name == "power":
+            tile = tile ** value
+        else:  # a mask is applied in place
+            tile = tile.clone()
+            value.mask_buffer.apply_mask(tile)
+            value.mask_buffer.release_mask()
+    return tile
+
+
+def _finished(move, tile, mesh, coordinate):
+    import torch
+    for name, value in move.after:
+        if name == "power":
+            tile = tile ** value
+        elif name == "divide":
+            tile = tile / value
+        else:
+            axis, placement = value
+            if _name(placement) != "Partial":
+                tile = placement._partition_value(tile, mesh, axis)
+            elif placement.reduce_op == "sum" and coordinate[axis]:
+                tile = torch.zeros_like(tile)  # the first rank along the axis has it all, so that nothing is rounded
+            elif placement.reduce_op == "product" and coordinate[axis]:
+                tile = torch.ones_like(tile)
+    return tile
+
+
+def _steps(move, position, tile, mesh, coordinate, order):
+    """All that one rank does, as a generator like `carry`."""
+    start = tile
+    tile = _prepared(move, tile)
+    listed = _actions(move, position)
+    wire = _wire(tile.dtype) if all(isinstance(one, (Slice, Exchange, Gather)) and not getattr(one, "add", None) for one in listed) else None
+    kind = tile.dtype
+    if tuple(tile.shape) != move.starts[position]:
+        if tile.numel() != prod(move.starts[position]):
+            raise ValueError(f"the tile is {list(tile.shape)}, its placements say {list(move.starts[position])}")
+        tile = tile.reshape(move.starts[position])
+    if wire is not None:
+        tile = tile.view(wire)
+    tile = yield from carry(listed, tile, order)
+    if wire is not None:
+        tile = tile.view(kind)
+    if tuple(tile.shape) != move.stops[position]:
+        tile = tile.reshape(move.stops[position])
+    tile = _finished(move, tile, mesh, coordinate)
+    if listed and all(isinstance(one, Slice) for one in listed) or (tile is not start and not listed):
+        return tile.clone()  # what was cut from the old tile is not to keep it
+    return tile.contiguous()
+
+
+def _wire(dtype):
+    """As which type elements travel that gloo does not take; None for those that go as they are."""
+    import torch
+    return torch.uint8 if dtype == torch.bool or "float8" in str(dtype) else None
+
+
+# Collectives.
+
+
+def _group(mesh, ranks):
+    """The process group of some ranks of a mesh, all of which ask for it together. One is made where none is there."""
+    import torch.distributed as dist
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
+    for axis in range(mesh.ndim):
+        group = mesh.get_group(axis)
+        if sorted(dist.get_process_group_ranks(group)) == sorted(ranks):
+            return group
+    if len(ranks) == dist.get_world_size():
+        return dist.group.WORLD
+    found = _groups.get(ranks)
+    if found is None or found not in dist.distributed_c10d._world.pg_map:
+        with unset_fake_temporarily():
+            found = _groups[ranks] = dist.new_group(sorted(ranks), use_local_synchronization=True)
+    return found
+
+
+def _wait(tensor):
+    import torch.distributed._functional_collectives as functional
+    return tensor.wait() if isinstance(tensor, functional.AsyncCollectiveTensor) else functional.wait_tensor(tensor)
+
+
+def _collective(mesh, ranks, me, asked):
+    """One collective of this rank, by torch's functional collectives."""
+    import torch.distributed._functional_collectives as functional
+    name, tensor, *rest = asked
+    group = _group(mesh, tuple(ranks[one] for one in rest[-1]))
+    if name == "all_to_all":
+        return _wait(functional.all_to_all_single(tensor, rest[0], rest[1], group))
+    if name == "gather":
+        return _wait(functional.all_gather_single(tensor, 0, group))
+    if name == "reduce_scatter":
+        return _wait(functional.reduce_scatter_single(tensor, rest[0], 0, group)), me
+    return _wait(functional.all_reduce(tensor, rest[0], group))
+
+
+def moved(local, current, target, memory_limit=None):
+    """This rank's new tile. In local tensor mode that of all ranks."""
+    if current.mesh != target.mesh:
+        raise NotCarriedOut("a redistribute between two meshes")
+    if hasattr(local, "_local_tensors"):
+        return _all_moved(local, current, target, memory_limit)
+    if not current.mesh._is_current_rank_part_of_mesh():
+        return local
+    import torch.distributed as dist
+    move, mesh = move_of(current, target, memory_limit), current.mesh
+    ranks, rank = ranks_of(mesh), dist.get_rank()
+    me = ranks.index(rank)
+    if hasattr(local, "wait"):
+        local = local.wait()
+    steps = _steps(move, me, local, mesh, coordinate_of(mesh, rank), lambda row: sorted(row, key=lambda one: ranks[one]))
+    try:
+        asked = next(steps)
+        while True:
+            asked = steps.send(_collective(mesh, ranks, me, asked))
+    except StopIteration as done:
+        return done.value
+
+
+def _all_moved(local, current, target, memory_limit):
+    """All ranks in one process, step by step."""
+    from torch.distributed._local_tensor import LocalTensor, enabled_local_tensor_mode
+    mesh, ranks = current.mesh, ranks_of(current.mesh)
+    if any(_name(one) == "_MaskPartial" for one in (*current.placements, *target.placements)):
+        raise NotCarriedOut("a mask in local tensor mode")
+    move, mode = move_of(current, target, memory_limit), enabled_local_tensor_mode()
+    with mode.disable() if mode else contextlib.nullcontext():
+        tiles = simulated(move, {at: local._local_tensors[rank] for at, rank in enumerate(ranks)}, mesh, ranks)
+        return LocalTensor({rank: tiles[at] for at, rank in enumerate(ranks)})
+
+
+def simulated(move, tiles, mesh, ranks):
+    """The new tiles of all positions, done by one process without collectives."""
+    sizes = numbers(mesh.shape)
+
+    def order(row):
+        return sorted(row, key=lambda one: ranks[one])
+    running = {at: _steps(move, at, tiles[at], mesh, coordinate, order) for at, coordinate in enumerate(coordinates(sizes))}
+    asked, made = {}, {}
+
+    def go(at, value):
+        try:
+            asked[at] = running[at].send(value)
+        except StopIteration as done:
+            asked.pop(at, None)
+            made[at] = done.value
+    for at in running:
+        go(at, None)
+    while asked:
+        # Whoever waits in a row of which all wait, goes on.
+        ready = next(row for row in (one[-1] for one in asked.values())
+                     if all(k in asked and asked[k][-1] == row and asked[k][0] == asked[row[0]][0] for k in row))
+        came = _together({k: asked[k] for k in ready}, ready)
+        for k in ready:
+            go(k, came[k])
+    return made
+
+
+def _together(asked, row):
+    """What a collective makes on each member of a row."""
+    import torch
+    name, first = asked[row[0]][0], asked[row[0]]
+    tensors = [asked[k][1] for k in row]
+    add = {"sum": lambda one: one.sum(0), "max": lambda one: one.amax(0), "min": lambda one: one.amin(0)}
+    if name == "all_to_all":
+        parts = {k: dict(zip(row, asked[k][1].split(asked[k][3]))) for k in row}
+        made = {k: torch.cat([parts[other][k] for other in row]) for k in row}
+        for k in row:
+            assert [parts[other][k].shape[0] for other in row] == asked[k][2], "sizes that are sent are those that are awaited"
+        return made
+    if name == "gather":
+        return dict.fromkeys(row, torch.cat(tensors))
+    total = add[first[2]](torch.stack(tensors)).to(tensors[0].dtype)
+    if name == "all_reduce":
+        return {k: total.clone() for k in row}
+    return {k: (part.clone(), k) for k, part in zip(row, total.chunk(len(row)))}
+
+
+class optimal:
+    """Every redistribute in the context is done by our plan, in place of torch's own way.
+
+    Forward and backward, eager and compiled; a function that is compiled must be compiled inside, as its graph keeps what it was
+    traced with. The context holds for all threads. Autograd is torch's own, so the backward pass of a redistribute is ours if it
+    runs inside.
+
+    Args:
+      memory_limit: the most bytes of a rank's tiles before and after a step: a number, or a text such as `"80GB"`.
+      otherwise: what happens where no plan can be carried out: `"raise"` raises `NotCarriedOut`, `"torch"` leaves it to torch, and
+        `left` lists why.
+
+    Attributes:
+      moved: how many redistributes were done by our plans; left: why others were left to torch.
+
+    Raises:
+      NotCarriedOut: by a redistribute that no functional collectives do; the message names what is missing.
+      pyretile.Infeasible: by one that no plan does within the limit.
+    """
+
+    def __init__(self, memory_limit=None, *, otherwise="raise"):
+        if otherwise not in ("raise", "torch"):
+            raise ValueError(f"otherwise is {otherwise!r}, not 'raise' or 'torch'")
+        self.memory_limit, self.otherwise, self.moved, self.left = memory_limit, otherwise, 0, []
+
+    def __enter__(self):
+        _hook.add(self._call)
+        return self
+
+    def __exit__(self, *_):
+        _hook.remove(self._call)
+
+    def _call(self, local, current, target, go, keywords):
+        try:
+            made = moved(local, current, target, self.memory_limit)
+        except (NotCarriedOut, _rt.Infeasible) as problem:
+            if self.otherwise == "raise":
+                raise
+            self.left.append(str(problem))
+            return go()
+        self.moved += 1
+        return made
+
+
+def redistribute(x, placements, memory_limit=None):
+    """`x.redistribute(placements=placements)` by our plan, forward and backward.
+
+    Args:
+      x: a DTensor; the ranks of its mesh call this together.
+      placements: the placement along every axis of its mesh.
+      memory_limit: the most bytes of a rank's tiles before and after a step: a number, or a text such as `"80GB"`.
+
+    Returns:
+      A DTensor with these placements.
+
+    Raises:
+      NotCarriedOut: no functional collectives do it; the message names what is missing.
+      pyretile.Infeasible: no plan is within the limit.
+    """
+    import torch
+    from torch.distributed.tensor._redistribute import Redistribute
+    global _Planned
+    if _Planned is None:
+        class Planned(Redistribute):
+            @staticmethod
+            def forward(ctx, tensor, mesh, target, limit, types):
+                ctx.limit = limit
+                with optimal(limit):
+                    return Redistribute.forward(ctx, tensor, mesh, target, False, types)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                with optimal(ctx.limit):
+                    return (Redistribute.backward(ctx, gradient)[0], None, None, None, None)
+        _Planned = Planned
+    kind = x.dtype
+    types = {"op_dtype": kind, "out_dtype": kind, "backward_options": {"op_dtype": kind, "out_dtype": kind}}
+    target = target_spec(x, placements).placements
+    if torch.compiler.is_compiling():
+        raise NotCarriedOut("redistribute inside a compiled function: enter optimal() around it instead")
+    return _Planned.apply(x, x.device_mesh, target, memory_limit, types)
+
+
+_Planned = None
