@@ -110,11 +110,16 @@ def _along(dims, counts, position, rank):
     return number, total
 
 
+def _shape(sizes):
+    """Of an empty tile all zeros, as in Programs."""
+    return tuple(sizes) if prod(sizes) else (0,) * len(sizes)
+
+
 class Reader:
     """What one position does in each step, by the shapes of the tiles of all positions."""
 
     def __init__(self, shapes, me):
-        self.shapes, self.me, self.actions = [tuple(one) for one in shapes], me, []
+        self.shapes, self.me, self.actions = list(map(_shape, shapes)), me, []
 
     def rows(self, step):
         rows = table(step["groups"])
@@ -127,6 +132,7 @@ class Reader:
         if reader is None:
             raise NotCarriedOut(f"no functional collective does the step {name}")
         reader(step)
+        self.shapes = list(map(_shape, self.shapes))
 
     def read_dynslice(self, step):
         dim, new = step["dim"], list(self.shapes)

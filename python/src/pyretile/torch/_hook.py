@@ -9,7 +9,8 @@ import sys
 import threading
 
 _lock = threading.Lock()
-_handlers = ()  # the innermost context last
+_movers = ()  # that take torch's place, the innermost context last
+_watchers = ()  # that see what is moved, whoever moves it
 _original = None
 
 
@@ -39,26 +40,41 @@ def _enter():
                 if not handlers:
                     return _original(local, current, target, *args, **kwargs)
                 return handlers[-1](local, current, target, functools.partial(go, handlers[:-1]), kwargs)
-            return go(_handlers)
+            return go(_movers + _watchers)
         _replacement = redistribute_local_tensor
     _replace(_original, _replacement)
 
 
-def add(handler):
-    """From now on `handler(local, current, target, go, keywords)` is called in place of torch's function; `go()` is the next one."""
-    global _handlers
+def add(handler, moves=False):
+    """From now on `handler(local, current, target, go, keywords)` is called in place of torch's function; `go()` is the next one.
+
+    Those that move are behind those that watch, whichever came first.
+    """
+    global _movers, _watchers
     with _lock:
         _enter()
-        _handlers = (*_handlers, handler)
+        if moves:
+            _movers = (*_movers, handler)
+        else:
+            _watchers = (*_watchers, handler)
 
 
-def remove(handler):
-    global _handlers
+def _without(handlers, handler):
+    at = len(handlers) - 1 - handlers[::-1].index(handler)
+    return handlers[:at] + handlers[at + 1:]
+
+
+def remove(handler, moves=False):
+    global _movers, _watchers
     with _lock:
-        left = list(_handlers)
-        left.reverse()
-        left.remove(handler)
-        left.reverse()
-        _handlers = tuple(left)
-        if not _handlers:
+        if moves:
+            _movers = _without(_movers, handler)
+        else:
+            _watchers = _without(_watchers, handler)
+        if not _movers and not _watchers:
             _replace(_replacement, _original)
+
+
+def has_movers():
+    """Whether somebody takes torch's place."""
+    return bool(_movers)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from . import _hook, _rt
-from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, actions, carry
+from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _shape, actions, carry
 from ._checks import coordinate_of, target_spec
 from ._errors import NotCarriedOut
 from ._tiles import coordinates, shape_of
@@ -113,7 +113,7 @@ def _made_move(current, target, memory_limit):
     words, ends, before, after = _sums(current, target)
     shape, sizes = numbers(current.shape), numbers(current.mesh.shape)
     program = _program(words, ends, current.mesh, shape, current.tensor_meta.dtype, memory_limit)
-    starts = tuple(shape_of(current, at) or (1,) for at in coordinates(sizes))
+    starts = tuple(_shape(shape_of(current, at)) or (1,) for at in coordinates(sizes))
     stops = tuple(shape_of(target, at) for at in coordinates(sizes))
     return Move(program, starts, stops, before, after)
 
@@ -191,6 +191,8 @@ def _wire(dtype):
 
 # Collectives.
 
+_COUNT = 1 << 40
+
 
 def _group(mesh, ranks):
     """The process group of some ranks of a mesh, all of which ask for it together. One is made where none is there."""
@@ -202,10 +204,18 @@ def _group(mesh, ranks):
             return group
     if len(ranks) == dist.get_world_size():
         return dist.group.WORLD
+    ranks = tuple(sorted(ranks))
     found = _groups.get(ranks)
     if found is None or found not in dist.distributed_c10d._world.pg_map:
-        with unset_fake_temporarily():
-            found = _groups[ranks] = dist.new_group(sorted(ranks), use_local_synchronization=True)
+        # torch salts the name of a group with the number of groups that a rank has made so far, and ranks whose numbers differ wait
+        # for each other for ever. Which groups we make differs among ranks, so ours have one number, and the others keep theirs.
+        world = dist.distributed_c10d._world
+        kept, world.group_count = world.group_count, _COUNT
+        try:
+            with unset_fake_temporarily():
+                found = _groups[ranks] = dist.new_group(list(ranks), use_local_synchronization=True, group_desc="pyretile")
+        finally:
+            world.group_count = kept
     return found
 
 
@@ -214,15 +224,37 @@ def _wait(tensor):
     return tensor.wait() if isinstance(tensor, functional.AsyncCollectiveTensor) else functional.wait_tensor(tensor)
 
 
+# What gloo moves as it is. All else it moves as octets.
+_GLOO = frozenset(f"torch.{one}" for one in ("float32", "float64", "float16", "int8", "uint8", "int32", "int64"))
+
+
+def _octets(flat):
+    import torch
+    return (torch.view_as_real(flat).reshape(-1) if flat.is_complex() else flat).view(torch.uint8)
+
+
+def _elements(octets, kind):
+    import torch
+    if kind.is_complex:
+        return torch.view_as_complex(octets.view({8: torch.float32, 16: torch.float64}[kind.itemsize]).reshape(-1, 2))
+    return octets.view(kind)
+
+
 def _collective(mesh, ranks, me, asked):
     """One collective of this rank, by torch's functional collectives."""
     import torch.distributed._functional_collectives as functional
     name, tensor, *rest = asked
     group = _group(mesh, tuple(ranks[one] for one in rest[-1]))
-    if name == "all_to_all":
-        return _wait(functional.all_to_all_single(tensor, rest[0], rest[1], group))
-    if name == "gather":
-        return _wait(functional.all_gather_single(tensor, 0, group))
+    if name in ("all_to_all", "gather"):
+        kind, times = tensor.dtype, 1
+        if tensor.device.type == "cpu" and str(kind) not in _GLOO:
+            tensor, times = _octets(tensor), kind.itemsize
+        if name == "gather":
+            made = functional.all_gather_single(tensor, 0, group)
+        else:
+            made = functional.all_to_all_single(tensor, [times * one for one in rest[0]], [times * one for one in rest[1]], group)
+        made = _wait(made)
+        return made if made.dtype == kind else _elements(made, kind)
     if name == "reduce_scatter":
         return _wait(functional.reduce_scatter_single(tensor, rest[0], 0, group)), me
     return _wait(functional.all_reduce(tensor, rest[0], group))
@@ -336,11 +368,11 @@ class optimal:
         self.memory_limit, self.otherwise, self.moved, self.left = memory_limit, otherwise, 0, []
 
     def __enter__(self):
-        _hook.add(self._call)
+        _hook.add(self._call, moves=True)
         return self
 
     def __exit__(self, *_):
-        _hook.remove(self._call)
+        _hook.remove(self._call, moves=True)
 
     def _call(self, local, current, target, go, keywords):
         try:

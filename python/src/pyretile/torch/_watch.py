@@ -79,6 +79,7 @@ class Record:
       file, line: the innermost line of the program on the stack; in a backward pass that is the call of it.
       implicit: whether an operation asked for it; backward: whether it is of a backward pass.
       compiled: whether torch.compile traced it. A compiled graph runs without any record.
+      planned: whether `optimal` or `redistribute` of this package took torch's place.
     """
 
     kind: Kind
@@ -87,11 +88,17 @@ class Record:
     implicit: bool
     backward: bool
     compiled: bool
+    planned: bool = False
 
     def __getattr__(self, name):
         if name.startswith("__") or name == "kind":
             raise AttributeError(name)
         return getattr(self.kind, name)
+
+    @property
+    def held_bytes(self):
+        """What the way that was taken holds, as of `peak_bytes` and `plan_bytes`."""
+        return self.kind.plan_bytes if self.planned else self.kind.peak_bytes
 
     @property
     def source(self):
@@ -188,7 +195,7 @@ class watch:
     def _call(self, local, current, target, go, keywords):
         if current.mesh != target.mesh or not current.mesh._is_current_rank_part_of_mesh():
             return go()
-        key = (kind_of(current, target), *source(), is_compiling())
+        key = (kind_of(current, target), *source(), is_compiling(), _hook.has_movers())
         record = self._same.get((id(key[0]), *key[1:]))
         if record is None:
             record = self._same[id(key[0]), *key[1:]] = Record(*key)
@@ -204,9 +211,9 @@ class watch:
         if self.implicit == "forbid" and record.implicit:
             yield Implicit(f"an operation redistributes {record.move}", record)
         limit = self.bytes if self.times is None else int(self.times * record.end_bytes)
-        if limit is not None and record.peak_bytes is not None and record.peak_bytes > limit:
-            ours = "" if record.plan_bytes is None else f"; our plan {bytes_text(record.plan_bytes)}"
-            yield OverLimit(f"torch holds {bytes_text(record.peak_bytes)}, over the limit of {bytes_text(limit)}{ours}: {record.move}", record)
+        if limit is not None and record.held_bytes is not None and record.held_bytes > limit:
+            ours = "" if record.plan_bytes is None or record.planned else f"; our plan {bytes_text(record.plan_bytes)}"
+            yield OverLimit(f"{'our plan' if record.planned else 'torch'} holds {bytes_text(record.held_bytes)}, over the limit of {bytes_text(limit)}{ours}: {record.move}", record)
         if self.check_specs and not record.compiled:
             yield from self._specs(record, local, current, target)
 
@@ -237,7 +244,7 @@ class watch:
             counts[one] = counts.get(one, 0) + 1
         rows = [("times", "line", "from -> to", "torch holds", "plan holds", "torch costs", "plan costs", "")]
         for one, times in counts.items():
-            words = [word for word, said in (("implicit", one.implicit), ("backward", one.backward), ("compiled", one.compiled),
+            words = [word for word, said in (("implicit", one.implicit), ("backward", one.backward), ("compiled", one.compiled), ("planned", one.planned),
                                              ("whole array", one.whole), ("dearer", one.dearer)) if said]
             rows.append((str(times), one.source, one.move, _or(one.peak_bytes, bytes_text), _or(one.plan_bytes, bytes_text),
                          _or(one.torch_cost, str), _or(one.plan_cost, str), ", ".join(words)))

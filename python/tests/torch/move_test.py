@@ -1,0 +1,255 @@
+"""Our plans carried out in the place of torch's own way: every element compared."""
+
+import itertools
+import os
+import random
+
+import pytest
+from ranks import run
+
+torch = pytest.importorskip("torch")
+
+
+def meshes(count):
+    from torch.distributed.device_mesh import init_device_mesh
+    sizes = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (4, 2), (2, 4), (2, 2, 2)]}[count]
+    return [init_device_mesh("cpu", one, mesh_dim_names=("x", "y", "z")[:len(one)]) for one in sizes]
+
+
+def drawn(generator, mesh):
+    """(shape, placements before, placements after), even and uneven, with addends and without."""
+    from torch.distributed.tensor import Partial, Replicate, Shard
+    rank = generator.choice([1, 2, 2, 3])
+    shape = tuple(generator.choice([1, 2, 3, 5, 7, 8, 8, 12, 16]) for _ in range(rank))
+    how = generator.choice(["sum", "avg", "max", "min"])
+
+    def placements(addends):
+        kinds = [Replicate(), *[Shard(dim) for dim in range(rank)] * 2, *([Partial(how)] if addends else [])]
+        return tuple(generator.choice(kinds) for _ in range(mesh.ndim))
+    return shape, placements(generator.random() < 0.4), placements(generator.random() < 0.15)
+
+
+def specs(shape, before, after, mesh, dtype=None):
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+    meta = TensorMeta(torch.Size(shape), torch.empty(shape).stride(), dtype or torch.float64)
+    return [DTensorSpec(mesh, one, tensor_meta=meta) for one in (before, after)]
+
+
+# In one process.
+
+
+@pytest.fixture
+def one_process():
+    import torch.distributed as dist
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
+    yield
+    dist.destroy_process_group()
+
+
+def simulated_verdict(current, target, spoil=lambda actions: actions):
+    from pyretile.torch import _local, _move
+    from pyretile.torch._words import ranks_of
+    move = _move.move_of(current, target)
+    tiles, array = _local.beginnings(current)
+    right = _move._actions
+    _move._actions = lambda one, at: spoil(right(one, at))
+    try:
+        made = _move.simulated(move, tiles, current.mesh, ranks_of(current.mesh))
+    finally:
+        _move._actions = right
+    return move, _local.compared(dict(zip(ranks_of(current.mesh), [made[at] for at in range(len(made))])), array, target)
+
+
+@pytest.mark.parametrize("count", [400, pytest.param(10000, marks=pytest.mark.long)])
+def test_random_moves_put_every_element_where_it_belongs(one_process, count):
+    generator, listed, seen = random.Random(20261128), meshes(8), {}
+    for _ in range(count):
+        mesh = generator.choice(listed)
+        shape, before, after = drawn(generator, mesh)
+        move, verdict = simulated_verdict(*specs(shape, before, after, mesh))
+        assert verdict, (shape, before, after)
+        for step in move.program["steps"]:
+            seen[step["op"]] = seen.get(step["op"], 0) + 1
+    print(seen)
+    assert {"alltoall", "allgather", "allpermute", "dynslice", "exchange", "reducescatter", "allreduce"} <= set(seen)
+
+
+def test_mutants_of_moves_are_caught(one_process):
+    """An action spoiled in one of the ways that a wrong executor would, for each kind of action."""
+    from dataclasses import replace
+
+    from pyretile.torch import _carry
+    from torch.distributed.tensor import Partial, Replicate, Shard
+    mesh = meshes(8)[3]
+    shard, second, whole, total = Shard(0), Shard(1), Replicate(), Partial()
+
+    def first(kind, change):
+        return lambda actions: tuple(change(one) if isinstance(one, kind) else one for one in actions)
+
+    def swapped(one):
+        a, b, *rest = one.tiles
+        return replace(one, tiles=(replace(a, starts=b.starts), replace(b, starts=a.starts), *rest))
+
+    def from_others(one):
+        a, b, *rest = one.sends
+        return replace(one, sends=(replace(a, starts=b.starts), replace(b, starts=a.starts), *rest))
+
+    def shifted(one):
+        return replace(one, starts=(0,) * len(one.starts))
+
+    def turned(one):
+        return replace(one, pieces=tuple(replace(a, starts=b.starts) for a, b in zip(one.pieces, reversed(one.pieces))))
+    cases = [((shard, whole, whole), (whole,) * 3, first(_carry.Gather, swapped)), ((shard, whole, whole), (second, whole, whole), first(_carry.Exchange, from_others)),
+             ((whole,) * 3, (shard, whole, whole), first(_carry.Slice, shifted)), ((total, whole, whole), (shard, whole, whole), first(_carry.ReduceScatter, turned)),
+             ((total,) * 3, (whole,) * 3, first(_carry.AllReduce, lambda one: replace(one, add="max")))]
+    for before, after, spoil in cases:
+        both = specs((8, 8), before, after, mesh)
+        assert simulated_verdict(*both)[1], (before, after)
+        assert not simulated_verdict(*both, spoil)[1], (before, after)
+
+
+# On processes.
+
+
+def tile_of(array, spec, rank):
+    from pyretile.torch._checks import coordinate_of
+    from pyretile.torch._local import _box
+    return _box(array, spec, coordinate_of(spec.mesh, rank))
+
+
+def job_of_random_moves(rank, seed, count):
+    import torch.distributed as dist
+    from pyretile.torch import _local, _move
+    from pyretile.torch._words import ranks_of
+    generator, listed, left = random.Random(seed), meshes(dist.get_world_size()), []
+    for _ in range(count):
+        mesh = generator.choice(listed)
+        shape, before, after = drawn(generator, mesh)
+        current, target = specs(shape, before, after, mesh)
+        tiles, array = _local.beginnings(current)
+        made = _move.moved(tiles[rank], current, target)
+        every = [None] * dist.get_world_size()
+        dist.all_gather_object(every, made)
+        verdict = _local.compared(dict(enumerate(every)), array, target)
+        if not verdict:
+            left.append((shape, str(before), str(after), str(verdict)))
+    return left
+
+
+@pytest.mark.parametrize("ranks, count", [(4, 60), pytest.param(8, 40), pytest.param(8, 1000, marks=pytest.mark.long)])
+def test_random_moves_on_processes(ranks, count):
+    assert run(ranks, job_of_random_moves, 17, count) == [[]] * ranks
+
+
+def job_of_training(rank):
+    from pyretile.torch import optimal, redistribute, watch
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    said = {}
+    for mesh in meshes(4):
+        pairs = [((8, 6), [Shard(0)] * mesh.ndim, [Shard(1)] * mesh.ndim), ((5, 7), [Shard(0)] * mesh.ndim, [Replicate()] * mesh.ndim),
+                 ((5, 7), [Shard(1), Shard(0)][:mesh.ndim], [Shard(0), Shard(1)][:mesh.ndim])]
+        for k, (shape, before, after) in enumerate(pairs):
+            array = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
+            for way in ("context", "function"):
+                x = distribute_tensor(array, mesh, before, src_data_rank=None).requires_grad_()
+                weight = distribute_tensor(array, mesh, after, src_data_rank=None)
+                with watch() as seen:
+                    if way == "context":
+                        with optimal() as ours:
+                            y = x.redistribute(placements=after)
+                            (y * weight).sum().backward()
+                        moved = ours.moved
+                    else:
+                        y = redistribute(x, after)
+                        (y * weight).sum().backward()
+                        moved = None
+                name = f"{mesh.ndim} {k} {way}"
+                said[name] = (bool(torch.equal(y.to_local(), weight.to_local())), bool(torch.equal(x.grad.to_local(), x.to_local())),
+                              list(x.grad.placements) == before, moved is None or moved >= 2, len(seen.records) >= 2)
+    return said
+
+
+def test_forward_and_backward_are_ours():
+    for said in run(4, job_of_training):
+        assert {name for name, one in said.items() if not all(one)} == set(), said
+
+
+def job_of_compile(rank):
+    from pyretile.torch import optimal
+    from torch._dynamo.backends.common import aot_autograd
+    from torch.distributed.tensor import Shard, distribute_tensor
+    mesh, graphs = meshes(4)[1], []
+
+    def keep(module, inputs):
+        graphs.append([str(node.target) for node in module.graph.nodes if node.op == "call_function"])
+        return module.forward
+    said = []
+    for shape in ((8, 8), (5, 7)):
+        array = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
+        x = distribute_tensor(array, mesh, [Shard(0), Shard(0)], src_data_rank=None).requires_grad_()
+        torch._dynamo.reset()
+        with optimal() as ours:
+            f = torch.compile(lambda t: t.redistribute(placements=[Shard(1), Shard(1)]) * 2, backend=aot_autograd(fw_compiler=keep, bw_compiler=keep), fullgraph=True)
+            y = f(x)
+            y.sum().backward()
+        want = distribute_tensor(2 * array, mesh, [Shard(1), Shard(1)], src_data_rank=None)
+        said.append((bool(torch.equal(y.to_local(), want.to_local())), bool((x.grad.to_local() == 2).all()), ours.moved >= 1))
+        again = f(x.detach().clone().requires_grad_())  # the graph stays ours outside
+        said.append((bool(torch.equal(again.to_local(), want.to_local())),))
+    return said, sum("all_to_all_single" in name for graph in graphs for name in graph), sum("all_gather" in name for graph in graphs for name in graph)
+
+
+def test_compiled_graphs_are_ours():
+    for said, exchanges, gathers in run(4, job_of_compile):
+        assert all(all(one) for one in said), said
+        assert (exchanges >= 4, gathers) == (True, 0)  # torch would gather on a mesh of CPUs
+
+
+def job_of_types(rank):
+    from pyretile.torch import optimal
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    mesh, said = meshes(4)[1], {}
+    for dtype in (torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.int32, torch.int64, torch.uint8, torch.bool, torch.complex64, torch.float8_e4m3fn):
+        array = (torch.arange(35) % 5).reshape(5, 7).to(dtype)
+        x = distribute_tensor(array, mesh, [Shard(0), Shard(1)], src_data_rank=None)
+        for after in ([Shard(1), Shard(0)], [Replicate(), Replicate()]):
+            with optimal():
+                y = x.redistribute(placements=after)
+            want = tile_of(array.float() if "float8" in str(dtype) else array, y._spec, rank)
+            made = y.to_local()
+            said[str(dtype), str(after)] = made.dtype == dtype and bool(torch.equal(made.float() if "float8" in str(dtype) else made, want))
+    return said
+
+
+def test_types_of_elements():
+    for said in run(4, job_of_types):
+        assert {name for name, right in said.items() if not right} == set()
+
+
+def job_of_refusals(rank):
+    import pyretile
+    from pyretile.torch import NotCarriedOut, optimal, redistribute
+    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+    mesh, said = meshes(4)[0], {}
+    product = DTensor.from_local(torch.ones(4), mesh, [Partial("product")], run_check=False)
+    try:
+        with optimal():
+            product.redistribute(placements=[Replicate()])
+    except NotCarriedOut as problem:
+        said["product"] = str(problem)
+    x = distribute_tensor(torch.arange(64.).reshape(8, 8), mesh, [Shard(0)], src_data_rank=None)
+    try:
+        redistribute(x, [Shard(1)], memory_limit=100)
+    except pyretile.Infeasible as problem:
+        said["limit"] = problem.smallest_feasible_bytes
+    said["within"] = bool(torch.equal(redistribute(x, [Shard(1)], memory_limit=128).full_tensor(), x.full_tensor()))
+    with optimal(100, otherwise="torch") as ours:
+        y = x.redistribute(placements=[Shard(1)])
+    said["left"] = (ours.moved, len(ours.left), bool(torch.equal(y.full_tensor(), x.full_tensor())))
+    return said
+
+
+def test_what_is_not_carried_out_is_named():
+    for said in run(4, job_of_refusals):
+        assert said == {"product": "addends of a product: no plan adds them", "limit": 128, "within": True, "left": (0, 1, True)}
