@@ -139,7 +139,8 @@ def _trace_of(x, placements):
     if hasattr(x._local_tensor, "_local_tensors"):
         raise ValueError("in local tensor mode one process has all ranks, and no rank has operations of its own")
     part = _trace.of_rank(tuple(x._local_tensor.shape), x._local_tensor.dtype, current, target)
-    parts = _gathered(current.mesh, {**part, "said": repr((numbers(current.shape), placement_words(current), placement_words(target)))})
+    part["said"] = repr((numbers(current.shape), placement_words(current), placement_words(target)))
+    parts = _gathered(current.mesh, part)
     for rank, one in sorted(parts.items()):
         if one["said"] != part["said"]:
             raise WrongTile(f"rank {rank} redistributes something else: {one['said']}, not {part['said']}")

@@ -52,6 +52,8 @@ class Writer:
         name = function.name().split("::")[-1].split(".")[0]
         results = list(made) if isinstance(made, (list, tuple)) else [made]
         rest = list(args[1:])
+        if not all(hasattr(one, "dtype") for one in results):
+            return  # what a tensor lies on, and the like
         if name in ("wait_tensor", "_wrap_tensor_autograd"):
             self.kept.append(_bare(made))
             self.values[id(_bare(made))] = self.of(args[0])
