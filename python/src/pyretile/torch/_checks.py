@@ -233,13 +233,10 @@ def explain(x, placements, *, memory_limit=None):
     Returns:
       An `Explanation`; costs and heights count elements per rank.
     """
+    from ._watch import plan_of
     current, target = x._spec, target_spec(x, placements)
     before, after = placements_text(placement_words(current)), placements_text(placement_words(target))
     shape, mesh, dtype = numbers(current.shape), mesh_text(current.mesh), x.dtype
-    plan = refused = None
-    try:
-        plan = _rt.plan(before, after, mesh=mesh, shape=shape, dtype=dtype_word(dtype), memory_limit=memory_limit)
-    except ValueError as problem:
-        refused = str(problem)
+    plan, refused = plan_of(current, target, memory_limit)
     move = f"{before} -> {after} of {dtype_word(dtype)}{list(shape)} over {mesh}"
     return Explanation(move, way(current, target), plan, refused, dtype.itemsize)

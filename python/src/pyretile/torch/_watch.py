@@ -5,7 +5,8 @@ import zlib
 from dataclasses import asdict, dataclass
 
 from . import _hook, _rt
-from ._errors import Implicit, OverLimit, RedistributeWarning, SpecsDiffer
+from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeWarning, SpecsDiffer
+from ._move import _sums
 from ._source import source
 from ._tiles import shape_of
 from ._way import way
@@ -129,6 +130,16 @@ def kind_of(current, target):
     return found
 
 
+def plan_of(current, target, memory_limit=None):
+    """(our plan, None), or (None, why there is none). Norms are sums of powers, and whoever is to get addends gets the array."""
+    try:
+        words, ends, _, _ = _sums(current, target)
+        return _rt.plan(placements_text(words), placements_text(ends), mesh=mesh_text(current.mesh), shape=numbers(current.shape) or (1,),
+                        dtype=dtype_word(_dtype_of(current)), memory_limit=memory_limit), None
+    except (NotCarriedOut, ValueError) as problem:
+        return None, str(problem)
+
+
 def _made_kind(current, target):
     shape, mesh, dtype = numbers(current.shape), mesh_text(current.mesh), _dtype_of(current)
     before, after, size = placement_words(current), placement_words(target), dtype.itemsize
@@ -139,11 +150,7 @@ def _made_kind(current, target):
         steps = tuple(map(str, taken.steps))
     except Exception as problem:  # what torch itself does not do, it says when it is asked to
         taken, steps = None, (f"{type(problem).__name__}: {problem}",)
-    plan, refused = None, None
-    try:
-        plan = _rt.plan(placements_text(before), placements_text(after), mesh=mesh, shape=shape, dtype=dtype_word(dtype))
-    except ValueError as problem:
-        refused = str(problem)
+    plan, refused = plan_of(current, target)
     return Kind(
         mesh=mesh, ranks=ranks_of(current.mesh), shape=shape, dtype=dtype_word(dtype), before=before, after=after,
         peak_bytes=taken and taken.held * size, end_bytes=ends * size, torch_cost=taken and taken.cost, torch_height=taken and taken.height,
