@@ -1,4 +1,4 @@
-"""The blocks of HOWTO.md run on four ranks, and print what stands below them."""
+"""The blocks of Python in docs/how-to/pytorch.md run on four ranks, and print what stands below them."""
 
 import contextlib
 import io
@@ -9,8 +9,8 @@ import pytest
 from ranks import run
 
 pytest.importorskip("torch")
-PAGE = pathlib.Path(__file__).parent / "HOWTO.md"
-BLOCK = re.compile(r"^```py\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+PAGE = pathlib.Path(__file__).parents[3] / "docs/how-to/pytorch.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
 def job(rank, blocks):
