@@ -118,6 +118,13 @@ def test_derivatives(end):
     np.testing.assert_array_equal(np.asarray(hessian), np.diag(6 * values[0, :6]))
 
 
+def test_derivatives_outside_of_jit():
+    on, values = mesh(**ON), numbered(8, 16)
+    start, end = named(on, *START), named(on, *END)
+    gradient = jax.grad(lambda x: jnp.sum(reshard(x, end, src=start) ** 2) / 2)(jax.device_put(values, start))
+    assert not tiles_differ(gradient, values, start)
+
+
 def test_gradient_of_a_gather_is_a_slice():
     """What goes back is a plan of its own, and no sum of what all devices say."""
     on = mesh(x=8)

@@ -59,21 +59,19 @@ def program_of(start, end, order_to, shape, itemsize, limit):
     direct = even is None or not same_devices
     texts = start.text(shape), end.text(shape)
     if limit is not None:
-        direct = within(texts, ends, shape, start, end, itemsize, limit, direct)
+        direct = within(texts, ends, start, end, shape, itemsize, limit, direct)
     return core.lower(*texts, direct=direct, **ends).to_dict()
 
 
-def within(texts, ends, shape, start, end, itemsize, limit, direct):
-    """Whether one exchange has to take the place of the plan, for it to keep the limit. Raises Infeasible where neither does."""
-    exchange = (int(np.prod(start.tile(shape), dtype=np.int64)) + int(np.prod(end.tile(shape), dtype=np.int64))) * itemsize
-    if not direct:
-        usual = core.plan(*texts, dtype=DTYPES[itemsize], **ends).to_dict()
-        if usual["resident"] * itemsize <= limit:
-            return False
-    if exchange <= limit:
+def within(texts, ends, start, end, shape, itemsize, limit, direct):
+    """Whether one exchange has to take the place of the plan, for it to keep the limit. Raises Infeasible where nothing keeps it."""
+    if not direct and core.plan(*texts, **ends).resident * itemsize <= limit:
+        return False
+    tiles = [int(np.prod(one.tile(shape), dtype=np.int64)) for one in (start, end)]
+    if sum(tiles) * itemsize <= limit:
         return True
-    least = exchange if direct else min(exchange, usual["resident"] * itemsize)
-    raise core.Infeasible("infeasible", f"no plan keeps {limit} bytes per device; one takes {least}", smallest_feasible_bytes=least)
+    core.plan(*texts, dtype=DTYPES[itemsize], memory_limit=limit, **ends)
+    raise ValueError(f"a plan keeps {limit} bytes per device, but neither the cheapest one nor one exchange, and others have no Program")
 
 
 def over(mesh, start, end, run, one_mesh, end_mesh):
@@ -136,7 +134,7 @@ def run(x, *, jaxpr, **_):
     return jaxpr_as_fun(jaxpr)(x)[0]
 
 
-move.def_impl(run)
+move.def_impl(lambda x, *, src, dst, limit, jaxpr: compiled(src, dst, limit)(x))
 move.def_abstract_eval(lambda _, *, jaxpr, **ends: jaxpr.out_avals[0])
 mlir.register_lowering(move, mlir.lower_fun(run, multiple_results=False))
 ad.deflinear2(move, lambda cotangent, _, *, src, dst, limit, jaxpr: [moved_by(cotangent, transposed(dst), transposed(src), limit)])
