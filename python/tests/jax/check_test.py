@@ -11,11 +11,11 @@ pytest.importorskip("pyretile")
 
 import jax
 import numpy as np
-from jax import lax
+from jax import lax, nn
 from jax import numpy as jnp
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from programs import PROGRAMS, array, mesh
+from programs import PROGRAMS, array, attend, mesh
 
 from pyretile.jax import NotJudged, WrongProgram, _capture, assert_right, check, check_texts
 
@@ -278,6 +278,24 @@ def test_modules_of_flax():
     linear = nnx.Linear(16, 8, rngs=nnx.Rngs(0))
     for given in (nnx.jit(lambda module, x: module(x)), lambda module, x: module(x)):
         assert check(given, linear, x).right
+
+
+def test_a_block_of_real_size():
+    """Its arrays have gigabytes; the verdict takes a fraction of a second, and what collectives make is read off the text."""
+    def one(*shape, spec=()):
+        return array(*shape, spec=spec, dtype=jnp.bfloat16)
+
+    def block(given, x):
+        query, key, value = (jnp.einsum("bsh,hnd->bsnd", x, given[name]) for name in ("query", "key", "value"))
+        x = x + jnp.einsum("bqnd,ndh->bqh", attend(query, key, value, jnp.tril(jnp.ones((2048, 2048), bool))), given["out"])
+        return x + nn.gelu(x @ given["up"]) @ given["down"]
+    given = {name: one(4096, 32, 128, spec=(None, "x")) for name in ("query", "key", "value")}
+    given |= {"out": one(32, 128, 4096, spec=("x",)), "up": one(4096, 16384, spec=(None, "x")), "down": one(16384, 4096, spec=("x",))}
+    report = check(block, given, one(8, 2048, 4096, spec=("data",)), explain=False, seed=1)
+    assert report.right and report.seconds["judge"] < 20
+    assert [(found.op, found.details["made_bytes"]) for found in report.collectives] == [("all-reduce", 4 * 2048 * 4096 * 2)] * 2
+    assert all(found.file == str(HERE) for found in report.collectives)
+    assert check_texts(report.before, next(spoiled(report.after)), explain=False, seed=1).answer == "wrong"
 
 
 def test_texts_that_are_wrong_go_the_same_way():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import time
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import pyretile as core
 from pyretile.jax._capture import capture, origin
 from pyretile.jax._source import Text
 
+COLLECTIVE = re.compile(r"^ +(?:ROOT )?(%?[\w.\-]+) = (.*?) (all-gather|all-reduce|all-to-all|ragged-all-to-all|collective-broadcast|collective-permute|reduce-scatter)(?:-start)?\(")
+ARRAY = re.compile(r"\b(pred|[a-z]+\d+\w*)\[([\d,]*)\]")
 REFERENCES = ("partitioner", "lowered")
 
 
@@ -58,7 +62,7 @@ class Report:
 
     `answer` is `right`, `wrong`, `undecided`, or `one device` where nothing was partitioned. `findings` are the mistake, or why nothing
     was decided. `collectives` and `reshards` (the costliest first) say what the program moves, and `large` which values are larger than any tile that it
-    declares. `memory` has what XLA says of the compiled program, in bytes for each device. `before` and `after` are the texts that were compared.
+    declares. Where that was not asked, or is too much to find out, `collectives` say what each makes on a device, and the others are empty. `memory` has what XLA says of the compiled program, in bytes for each device. `before` and `after` are the texts that were compared.
     `seconds` are those of lowering, compiling and judging.
     """
 
@@ -101,7 +105,9 @@ class Report:
         lines = [f"{self.name}: {self.answer} on {counted(self.devices, 'device')}"]
         for one in self.findings:
             lines += [f"  {one}"] + ([f"    | {one.code}"] if one.code else [])
-        if self.collectives:
+        if any(one.details["times"] is None for one in self.collectives):
+            lines.append(f"  {counted(len(self.collectives), 'collective')}, the largest of which makes {max(one.details['made_bytes'] for one in self.collectives)} bytes on each device")
+        elif self.collectives:
             total = sum(one.bytes * one.details["times"] for one in self.collectives)
             lines.append(f"  {counted(len(self.collectives), 'collective')}, by which all devices together receive {total} bytes")
         lines += [f"  {one}" for one in self.reshards if one.details["saved"]]
@@ -188,6 +194,22 @@ def collective(one, places):
                    op=one["op"], bytes=one["bytes"], details={key: one.get(key) for key in ("times", "most_bytes", "cost", "axes", "groups", "pairs", "value")})
 
 
+def listed(places):
+    """The collectives that stand in the text after, where nobody knows what they carry: bytes are of what each makes on a device."""
+    for number, line in enumerate(places.texts["after"].lines, 1):
+        if not (match := COLLECTIVE.match(line)):
+            continue
+        value, kind, op = match.groups()
+        size = sum(prod(map(int, filter(None, dims.split(",")))) * bits_of(element) for element, dims in ARRAY.findall(kind)) // 8
+        file, place = places.of(("after", {"line": number}))
+        yield Finding("collective", f"{op} makes {size} bytes on each device", file, place, op=op, bytes=None, details={"times": None, "made_bytes": size, "value": value})
+
+
+def bits_of(element):
+    """The names of types end with their bits; a truth value takes a byte."""
+    return 8 if element == "pred" else int(re.search(r"\d+", element)[0])
+
+
 def reshard(one, places):
     value = one.get("value")
     file, line = places.of((value["in"] if value else "after", value), ("after", one["last"]), ("after", one["first"]))
@@ -247,11 +269,11 @@ def check_texts(before: str | os.PathLike, after: str | os.PathLike, *, draws: i
     declared = movement.get("declared_bytes")
     notes = list(verdict["notes"])
     if verdict.get("unexplained"):
-        notes.append(f"what the program moves is not known: {verdict['unexplained']}")
+        notes.append(f"what the collectives carry is not known: {verdict['unexplained'].partition(';')[0]}")
     every = [reshard(one, places) for one in movement.get("reshards", [])]
     return Report(
         answer=verdict["answer"], name=name, devices=verdict["devices"], findings=(made(verdict, places),) if made else (),
-        collectives=tuple(collective(one, places) for one in movement.get("collectives", [])),
+        collectives=tuple(collective(one, places) for one in movement["collectives"]) if movement else tuple(listed(places)),
         reshards=tuple(every[k] for k in movement.get("by_saving", range(len(every)))),
         large=tuple(large(one, places, declared) for one in sorted(movement.get("large", []), key=lambda one: -one["bytes"])),
         memory=memory or {}, seconds={**(seconds or {}), "judge": round(time.monotonic() - begun, 3)}, notes=tuple(notes), validation=validation, before=before, after=after)
