@@ -22,7 +22,7 @@ class Guard:
     """
 
     def __init__(self, watching):
-        self._watching, self.found, self._meshes, self._moves, self._tiles = watching, [], {}, {}, {}
+        self._watching, self.found, self._meshes, self._moves = watching, [], {}, {}
 
     @property
     def records(self):
@@ -46,11 +46,13 @@ class Guard:
 
     def redistribute(self, record, local, current, target, go):
         from pyretile.torch._local import moved_right
+        from pyretile.torch._move import moved
         if not self.see(local, current, record.source):
-            if (current, target) not in self._moves:
-                self._moves[current, target] = moved_right(current, target)
-            if not self._moves[current, target]:
-                self.say(f"{record.source}: {self._moves[current, target]}")
+            key = current, target, record.planned
+            if key not in self._moves:
+                self._moves[key] = moved_right(current, target, moved if record.planned else None)
+            if not self._moves[key]:
+                self.say(f"{record.source}: {self._moves[key]}")
         return go()
 
 

@@ -57,6 +57,20 @@ RIGHT = {
             mesh = init_device_mesh("cpu", (2,))
             F.conv1d(put(torch.ones(2, 2, 12), mesh, Shard(0)), put(torch.ones(3, 2, 3), mesh, Replicate()))
         """,
+    "planned": """
+        from pyretile.torch import optimal
+        with reshard_guard(4, limit="2x") as guard, optimal():
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            mesh["a", "b"]._flatten("ab")
+            x = torch.arange(64.).reshape(8, 8)
+            y = put(x, mesh, Shard(0), Shard(0)).requires_grad_()
+            z = y.redistribute(placements=[Shard(1), Shard(1)])
+            z.sum().backward()
+            assert torch.equal(z.full_tensor().reconcile(), x)
+            five = put(torch.arange(5.), mesh, Shard(0), Shard(0))
+            assert torch.equal(five.full_tensor().reconcile(), torch.arange(5.))
+        assert all(one.planned for one in guard.records)
+        """,
     "sorted": """
         with reshard_guard(2):
             mesh = DeviceMesh("cpu", torch.tensor([0, 1]), mesh_dim_names=("x",))
@@ -92,6 +106,20 @@ WRONG = {
         with reshard_guard(4, limit="2x"):
             mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
             put(torch.ones(8, 8), mesh, Shard(0), Shard(0)).redistribute(placements=[Shard(1), Shard(1)])
+        """),
+    "planned wrong": ("wrong", """
+        from dataclasses import replace
+        from pyretile.torch import _move, optimal
+        right = _move._actions
+        def spoiled(move, at):
+            return [replace(one, sends=tuple(replace(a, starts=b.starts) for a, b in zip(one.sends, one.sends[::-1]))) for one in right(move, at)]
+        _move._actions = spoiled
+        try:
+            with reshard_guard(4), optimal():
+                mesh = init_device_mesh("cpu", (4,))
+                put(torch.ones(8, 8), mesh, Shard(0)).redistribute(placements=[Shard(1)])
+        finally:
+            _move._actions = right
         """),
     "implicit": ("an operation redistributes", """
         with reshard_guard(4, implicit="forbid"):

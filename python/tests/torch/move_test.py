@@ -253,3 +253,60 @@ def job_of_refusals(rank):
 def test_what_is_not_carried_out_is_named():
     for said in run(4, job_of_refusals):
         assert said == {"product": "addends of a product: no plan adds them", "limit": 128, "within": True, "left": (0, 1, True)}
+
+
+def job_of_submeshes(rank):
+    """Meshes of some ranks, which make groups of their own, and then one of all."""
+    from pyretile.torch import optimal
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    said = []
+    array = torch.arange(70.).reshape(10, 7)
+    with optimal() as ours:
+        # On the first mesh the plan asks for a group of its four ranks, and the ranks outside it make none.
+        for ranks in ([[0, 1], [2, 3]], [[7, 6], [5, 4]], [[0, 2], [4, 6]], [[5, 1], [3, 7]], [[0, 1, 2, 3], [4, 5, 6, 7]]):
+            mesh = DeviceMesh("cpu", torch.tensor(ranks), mesh_dim_names=("x", "y"))
+            if not any(rank in row for row in ranks):
+                continue
+            for before, after in (([Shard(0), Shard(0)], [Shard(1), Shard(1)]), ([Shard(0), Shard(1)], [Shard(1), Shard(0)]), ([Shard(1), Shard(1)], [Replicate(), Shard(0)])):
+                x = distribute_tensor(torch.zeros(10, 7), mesh, before, src_data_rank=None)
+                # By coordinates, as distribute_tensor itself goes by the order of the ranks (docs/found.md).
+                x.to_local().copy_(tile_of(array, x._spec, rank))
+                y = x.redistribute(placements=after)
+                said.append(bool(torch.equal(y.to_local(), tile_of(array, y._spec, rank))))
+    return said, ours.left
+
+
+def test_meshes_of_some_ranks_and_in_other_orders():
+    for said, left in run(8, job_of_submeshes):
+        assert all(said) and len(said) >= 6 and not left, said
+
+
+def job_of_time(rank):
+    import statistics
+    import time
+
+    import torch.distributed as dist
+    from pyretile.torch import optimal
+    from torch.distributed.tensor import Shard, distribute_tensor
+    mesh, times = meshes(4)[1], {}
+    x = distribute_tensor(torch.arange(float(1 << 20)).reshape(1024, 1024), mesh, [Shard(0), Shard(0)], src_data_rank=None)
+
+    def one():
+        dist.barrier()
+        began = time.perf_counter()
+        x.redistribute(placements=[Shard(1), Shard(1)])
+        took = torch.tensor([time.perf_counter() - began])
+        dist.all_reduce(took, dist.ReduceOp.MAX)
+        return 1e3 * float(took)
+    for _ in range(12):
+        times.setdefault("torch", []).append(one())
+        with optimal():
+            times.setdefault("ours", []).append(one())
+    return {name: [round(statistics.median(listed[2:]), 2), round(min(listed), 2), round(max(listed[2:]), 2)] for name, listed in times.items()}
+
+
+@pytest.mark.long
+def test_time_of_a_swap():
+    """No bound, as the machine may be busy: the figures are printed."""
+    print(run(4, job_of_time)[0])

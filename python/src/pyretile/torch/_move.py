@@ -63,8 +63,6 @@ def _sums(current, target):
             ends[axis] = "Replicate()"
             made.append(axis)
     if norm is not None:
-        if any(target.placements[axis].is_partial() for axis in made):
-            raise NotCarriedOut("addends of a norm beside others")
         before.append(("power", norm))
         after.append(("power", 1 / norm))
     if averaged > 1:
