@@ -387,6 +387,8 @@ class optimal:
 def redistribute(x, placements, memory_limit=None):
     """`x.redistribute(placements=placements)` by our plan, forward and backward.
 
+    It breaks the graph of a function that is compiled. `optimal()` around a plain redistribute does not.
+
     Args:
       x: a DTensor; the ranks of its mesh call this together.
       placements: the placement along every axis of its mesh.
@@ -399,7 +401,6 @@ def redistribute(x, placements, memory_limit=None):
       NotCarriedOut: no functional collectives do it; the message names what is missing.
       pyretile.Infeasible: no plan is within the limit.
     """
-    import torch
     from torch.distributed.tensor._redistribute import Redistribute
     global _Planned
     if _Planned is None:
@@ -418,8 +419,6 @@ def redistribute(x, placements, memory_limit=None):
     kind = x.dtype
     types = {"op_dtype": kind, "out_dtype": kind, "backward_options": {"op_dtype": kind, "out_dtype": kind}}
     target = target_spec(x, placements).placements
-    if torch.compiler.is_compiling():
-        raise NotCarriedOut("redistribute inside a compiled function: enter optimal() around it instead")
     return _Planned.apply(x, x.device_mesh, target, memory_limit, types)
 
 

@@ -1,6 +1,7 @@
 """Meshes, placements and element types of torch, as the text that `retile` reads."""
 
 import contextlib
+import weakref
 from math import prod
 
 # An axis is called by its name in the mesh if that is a plain word, and by its number otherwise.
@@ -28,11 +29,17 @@ def mesh_text(mesh):
     return ",".join(f"{name}:{size}" for name, size in zip(axis_names(mesh), mesh.shape))
 
 
+_ranks = weakref.WeakKeyDictionary()  # by mesh
+
+
 def ranks_of(mesh):
     """The rank at every position, row by row."""
-    from torch._subclasses.fake_tensor import unset_fake_temporarily
-    with unset_fake_temporarily():
-        return tuple(mesh.mesh.flatten().tolist())
+    found = _ranks.get(mesh)
+    if found is None:
+        from torch._subclasses.fake_tensor import unset_fake_temporarily
+        with unset_fake_temporarily():
+            found = _ranks[mesh] = tuple(mesh.mesh.flatten().tolist())
+    return found
 
 
 def turns_of(spec):
