@@ -28,19 +28,29 @@ def _call(verb: str, options: Options, texts: Options = (), timeout: int | None 
           memory: int = _MEMORY) -> tuple[int, str, str]:
     """(exit code, output, words); what keeps the program from an answer is raised."""
     if timeout is not None:
-        if isinstance(timeout, bool) or timeout != timeout or timeout <= 0:
-            raise _refused("timeout", timeout, "no number of seconds above 0", "None is without a limit")
-        timeout = min(max(1, int(timeout)), 1_000_000)
-    try:
-        exit_code, out, words, problems = _retile.call(verb, options, texts, timeout, memory)
-    except TypeError:
-        for name, value in [*options, *texts]:
-            if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
-                raise _refused(name, value, "no text: half of a surrogate pair stands in it") from None
-        raise
+        timeout = _seconds(timeout)
+    exit_code, out, words, problems = _of_extension(_retile.call, verb, options, texts, timeout, memory)
     if problems and not out:
         _raise(problems[0], exit_code)
     return exit_code, out, words
+
+
+def _seconds(timeout: Any) -> int:
+    if isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0:  # which NaN is not
+        return max(1, int(min(timeout, 1_000_000)))
+    raise _refused("timeout", timeout, "no number of seconds above 0", "None is without a limit")
+
+
+def _of_extension(function, *arguments):
+    """What a function of the extension gives. It takes texts that are UTF-8."""
+    try:
+        return function(*arguments)
+    except TypeError:
+        pairs = [pair for argument in arguments if isinstance(argument, list) for pair in argument]
+        for name, value in pairs:
+            if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
+                raise _refused(name, value, "no text, or one with half of a surrogate pair") from None
+        raise
 
 
 def _text_of(verb: str, options: Options, texts: Options = (), timeout: int | None = None):
@@ -301,7 +311,7 @@ def boxes(sharding: Any, *, mesh: Any = None, order: Any = None, shape: Any = No
     [[[0, 2], [0, 3]], [[2, 4], [0, 3]]]
     """
     options = options_of(sharding, None, mesh=mesh, order=order, mesh_to=None, order_to=None, shape=shape)
-    problem, devices, rank, numbers = _retile.boxes(options)
+    problem, devices, rank, numbers = _of_extension(_retile.boxes, options)
     if problem is not None:
         _raise(problem)
     try:

@@ -177,20 +177,10 @@ def options_of(src: Any, dst: Any, *, mesh: Any, order: Any, mesh_to: Any, order
         out.append(("--mesh-to", at_end[0]))
         if at_end[1] is not None:
             out.append(("--order-to", at_end[1]))
-        elif at_start is not None and at_start[1] is not None:
-            out.append(("--order-to", f"[{','.join(map(str, range(_devices(at_end[0]))))}]"))
     if shape is None:
         shape = start.shape if start.shape is not None else (end.shape if end else None)
     if shape is not None:
         out.append(("--shape", shape_words(shape)))
-    return out
-
-
-def _devices(mesh: str) -> int:
-    """Of a mesh in the paper's notation."""
-    out = 1
-    for axis in mesh.split(","):
-        out *= int(axis.rsplit(":", 1)[1])
     return out
 
 

@@ -128,6 +128,10 @@ def test_refusals_have_a_caret_and_the_names_of_arguments():
     lambda: rt.check(None),
     lambda: rt.check("nothing that is a program"),
     lambda: rt.check(spoiled(), timeout=-1),
+    lambda: rt.check(spoiled(), timeout="soon"),
+    lambda: rt.check(spoiled(), timeout=float("nan")),
+    lambda: rt.boxes("P('x')", mesh="x:4", shape="\ud800"),
+    lambda: rt.plan("[3{x}12]", "[12]", mesh="x:4", order=[3, 1, 0, 2], mesh_to="x"),
     lambda: rt.validate("HloModule a", "HloModule b"),
     lambda: rt.convert("P('x')", "cobol", mesh="x:4", shape=(8,)),
     lambda: rt.boxes("[3{x}", mesh="x:4"),
@@ -258,3 +262,31 @@ def test_calls_leak_nothing():
     before = resident_bytes()
     many()
     assert resident_bytes() - before < 1 << 20  # 350 bytes a call
+
+
+def product(extent):
+    """A module that multiplies two matrices on two devices, each of which has both."""
+    matrix = f"f32[{extent},{extent}]"
+    return f"""HloModule product, num_partitions=2
+ENTRY %main (a: {matrix}, b: {matrix}) -> {matrix} {{
+  %a = {matrix} parameter(0), sharding={{replicated}}
+  %b = {matrix} parameter(1), sharding={{replicated}}
+  ROOT %product = {matrix} dot(%a, %b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}
+"""
+
+
+def test_whole_programs_are_compared():
+    before = product(4)
+    validation = rt.validate(before, before.replace(", sharding={replicated}", ""), seed=1)
+    assert validation and validation.answer == "right" and validation.to_dict()["answer"] == "right"
+    turned = rt.validate(before, before.replace("dot(%a, %b)", "dot(%b, %a)").replace(", sharding={replicated}", ""), seed=1)
+    assert turned.right is False and not turned and "wrong" in str(turned)
+    with pytest.raises(rt.Wrong):
+        turned.raise_if_wrong()
+
+
+def test_a_limit_of_time_leaves_a_program_undecided():
+    large = product(1024)
+    validation = rt.validate(large, large.replace(", sharding={replicated}", ""), extents="full", draws=1000, timeout=1)
+    assert validation.right is None and validation.answer == "undecided" and not validation
