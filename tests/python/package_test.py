@@ -24,7 +24,10 @@ from pathlib import Path
 SKIPPED = 77
 MOST_BYTES = 6_000_000
 TOOLS = ["scikit-build-core>=0.10", "nanobind>=2.2"]
-PEERS = {"jax": ["jax==0.12.0", "numpy", "pytest"], "torch": ["torch==2.15.0", "numpy", "pytest"]}
+PEERS = {"jax": ["jax==0.12.0", "numpy", "pytest"],
+         "torch": ["filelock", "fsspec", "jinja2", "networkx", "numpy", "pytest", "setuptools", "sympy", "typing-extensions"]}
+# Without what they ask for, which are gigabytes for GPUs; the libraries are those without which torch is not imported.
+ALONE = {"torch": ["torch==2.15.0", *(f"nvidia-{name}-cu13" for name in ("cudnn", "cufile", "cusparselt", "nccl", "nvshmem"))]}
 # What the answers are spoiled by: file, words, others in their place, and the test that must see it.
 SPOILED = [
     ("_results.py", "return self.right is True", "return True", "a_wrong_program_is_a_value_that_is_false"),
@@ -76,22 +79,25 @@ def pythons():
     return sorted(found.items(), reverse=True)
 
 
-def environment(folder, python, packages):
-    """The interpreter of a virtual environment with these packages; those that stand there already are taken."""
+def environment(folder, python, packages, alone=()):
+    """The interpreter of a virtual environment with these packages, and those `alone` without what they ask for. One that is there
+    already is taken."""
     interpreter, noted = folder / "bin" / "python", folder / "packages.txt"
-    if noted.exists() and noted.read_text(encoding="utf-8").splitlines() == [python, *packages]:
+    if noted.exists() and noted.read_text(encoding="utf-8").splitlines() == [python, *packages, *alone]:
         return interpreter
     shutil.rmtree(folder, ignore_errors=True)
     if run([python, "-m", "venv", folder]).returncode != 0:
         say(f"skipped: {python} makes no virtual environments (Debian: python3-venv)")
         sys.exit(SKIPPED)
-    if packages:
-        done = run([interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages])
+    for wanted in (list(packages), ["--no-deps", *alone] if alone else []):
+        if not wanted:
+            continue
+        done = run([interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
         if done.returncode != 0:
             say(done.stdout[-2000:])
-            say(f"skipped: pip cannot install {', '.join(packages)}")
+            say(f"skipped: pip cannot install {', '.join(wanted)}")
             sys.exit(SKIPPED)
-    noted.write_text("\n".join([python, *packages]) + "\n", encoding="utf-8")
+    noted.write_text("\n".join([python, *packages, *alone]) + "\n", encoding="utf-8")
     return interpreter
 
 
@@ -123,9 +129,9 @@ class Package:
               "-w", self.wheels(), *(f"-C{one}" for one in settings), sources / "python"], env=surroundings)
         return self.wheel()
 
-    def user(self, name="user", python=None, packages=("numpy", "pytest")):
+    def user(self, name="user", python=None, packages=("numpy", "pytest"), alone=()):
         """An environment in which the wheel is installed."""
-        interpreter = environment(self.place / name, python or self.python, list(packages))
+        interpreter = environment(self.place / name, python or self.python, list(packages), alone)
         must([interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall",
               self.wheel()])
         return interpreter
@@ -227,7 +233,7 @@ def whole(it):
 
 def peer(it, name):
     tests = it.source / "python" / "tests" / name
-    user = it.user(name, packages=PEERS[name])
+    user = it.user(name, packages=PEERS[name], alone=ALONE.get(name, ()))
     done = it.pytest(user, tests)
     say(done.stdout[-4000:])
     hold(done.returncode == 0 and re.search(r"\d+ passed", done.stdout), f"tests of pyretile.{name}")
