@@ -6,6 +6,7 @@
 Each problem is drawn: a mesh, a shape and two partition specs. Three ways move it: `pyretile.jax.reshard` and
 `jax.lax.with_sharding_constraint`, each compiled alone, and `jax.device_put`. Every tile of all three is compared with the array first.
 Times are medians of calls in turn, in microseconds of a machine that does nothing else. Bytes are XLA's, for each device.
+`load` has what the machine did before and after: times taken beside other work say nothing.
 
 Each problem has a process of its own, because XLA's partitioner ends the process on some; ours is then measured alone. The result has every
 problem, and lists those that ours loses: slower by more than a tenth, with more temporaries, refused, or wrong.
@@ -186,12 +187,13 @@ def main():
     parser.add_argument("--repeat", type=int, default=15)
     given = parser.parse_args()
     random = np.random.default_rng(given.seed)
-    rows = []
+    rows, load = [], [os.getloadavg()[0]]
     for k in range(given.pairs):
         rows.append(row_of(drawn(random, given.elements), given.repeat))
         print(f"{k + 1} of {given.pairs}: {rows[-1].get('microseconds')}", file=sys.stderr)
+    load.append(os.getloadavg()[0])
     lost = losses(rows)
-    facts = {"jax": jax.__version__, "python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count(), **vars(given)}
+    facts = {"jax": jax.__version__, "python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count(), "load": load, **vars(given)}
     print(json.dumps({"schema": "pyretile.jax-reshard/1", **facts, "summary": summary(rows, lost), "losses": lost, "problems": rows}, indent=1))
     return 0 if all("refused" not in one and one["right"]["ours"] for one in rows) else 1
 
