@@ -4,6 +4,7 @@ import importlib
 import textwrap
 
 import pytest
+from ranks import apart
 
 pytest.importorskip("torch")
 # pytester forgets the modules that a test imports, and torch can be imported once only.
@@ -130,18 +131,24 @@ WRONG = {
 
 
 def outcome(pytester, body):
+    """How many tests passed, how many failed, and what pytest printed."""
     pytester.makepyfile(HEAD + "\ndef test_it(reshard_guard):\n" + textwrap.indent(textwrap.dedent(body), "    "))
-    return pytester.runpytest_inprocess("-p", "pyretile.pytest_plugin", "-p", "no:cacheprovider")
+
+    def go():
+        done = pytester.runpytest_inprocess("-p", "pyretile.pytest_plugin", "-p", "no:cacheprovider")
+        counts = done.parseoutcomes()
+        return counts.get("passed", 0), counts.get("failed", 0), done.stdout.str()
+    return apart(go)
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_ones_pass(pytester, name):
-    outcome(pytester, RIGHT[name]).assert_outcomes(passed=1)
+    passed, failed, printed = outcome(pytester, RIGHT[name])
+    assert (passed, failed) == (1, 0), printed
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_ones_fail(pytester, name):
     words, body = WRONG[name]
-    done = outcome(pytester, body)
-    done.assert_outcomes(failed=1)
-    assert words in done.stdout.str(), done.stdout.str()
+    passed, failed, printed = outcome(pytester, body)
+    assert (passed, failed) == (0, 1) and words in printed, printed

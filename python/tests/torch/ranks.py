@@ -68,3 +68,26 @@ def run(count, function, *args):
     failed = [f"rank {rank}: {said}" for rank, (done, said) in enumerate(answers) if not done]
     assert not failed, max(failed, key=len)
     return [said for _, said in answers]
+
+
+def apart(function):
+    """What a function returns in a process of its own, forked from the test. Torch's threads for gradients do not outlive a fork, so a
+    test that has none may not start them in the process that other tests fork."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(SECONDS)
+            answer = (True, function())
+        except BaseException as problem:
+            answer = (False, "".join(traceback.format_exception(problem))[-3000:])
+        with os.fdopen(write, "wb") as out:
+            pickle.dump(answer, out)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as made:
+        text = made.read()
+    os.waitpid(child, 0)
+    done, said = pickle.loads(text) if text else (False, "it ended without a word")
+    assert done, said
+    return said
