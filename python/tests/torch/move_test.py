@@ -137,7 +137,7 @@ def job_of_random_moves(rank, seed, count):
     return left
 
 
-@pytest.mark.parametrize("ranks, count", [(4, 60), pytest.param(8, 40), pytest.param(8, 1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("ranks, count", [(4, 60), pytest.param(8, 40), pytest.param(8, 400, marks=pytest.mark.long)])
 def test_random_moves_on_processes(ranks, count):
     assert run(ranks, job_of_random_moves, 17, count) == [[]] * ranks
 

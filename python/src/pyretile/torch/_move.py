@@ -348,7 +348,8 @@ class optimal:
     runs inside.
 
     Args:
-      memory_limit: the most bytes of a rank's tiles before and after a step: a number, or a text such as `"80GB"`.
+      memory_limit: the most bytes of a rank's tiles before and after a step: a number, or a text such as `"80GB"`. What a collective
+        packs and unpacks is a copy of its own, and the caller's tensor stays alive; neither counts.
       otherwise: what happens where no plan can be carried out: `"raise"` raises `NotCarriedOut`, `"torch"` leaves it to torch, and
         `left` lists why.
 
