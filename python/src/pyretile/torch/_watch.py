@@ -40,7 +40,7 @@ class Kind:
       before, after: the placement along every axis of the mesh.
       peak_bytes: the most that torch's way holds in one step, the tiles before and after it together.
       end_bytes: the larger of the two ends.
-      torch_cost, torch_height: of torch's way, in elements.
+      torch_cost, torch_height: of torch's way, in elements; torch_steps: its steps in words.
       whole: whether torch's way holds the whole array on a rank though neither end does.
       plan_cost, plan_height, plan_bytes: of our plan; bytes are its tiles before and after a step. None without a plan.
       plan: its text; refused: why there is none.
