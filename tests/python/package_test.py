@@ -27,11 +27,12 @@ TOOLS = ["scikit-build-core>=0.10", "nanobind>=2.2"]
 PEERS = {"jax": ["jax==0.12.0", "numpy", "pytest"],
          "torch": ["filelock", "fsspec", "jinja2", "networkx", "numpy", "pytest", "setuptools", "sympy", "typing-extensions"]}
 # Without what they ask for, which are gigabytes for GPUs; the libraries are those without which torch is not imported.
-ALONE = {"torch": ["torch==2.15.0", *(f"nvidia-{name}-cu13" for name in ("cudnn", "cufile", "cusparselt", "nccl", "nvshmem"))]}
+ALONE = {"torch": ["torch==2.15.0", "nvidia-cudnn-cu13", "nvidia-cufile", "nvidia-cusparselt-cu13", "nvidia-nccl-cu13",
+                   "nvidia-nvshmem-cu13"]}
 # What the answers are spoiled by: file, words, others in their place, and the test that must see it.
 SPOILED = [
     ("_results.py", "return self.right is True", "return True", "a_wrong_program_is_a_value_that_is_false"),
-    ("_core.py", 'options.append(("--memory-limit", bytes_words(memory_limit)))', "pass", "no_plan_within_a_limit"),
+    ("_core.py", '[("--memory-limit", bytes_words(memory_limit))] if memory_limit is not None else []', "[]", "no_plan_within_a_limit"),
     ("_ends.py", "return words, _order_text(devices)", "return words, None", "shardings_of_jax_are_read"),
     ("_core.py", "rank, 2).copy()", "rank, 2)", "boxes_partition_the_array"),
     ("_errors.py", "super().__init__((rendered or message)", "super().__init__((message)", "refusals_have_a_caret"),

@@ -72,6 +72,13 @@ def _feasible(data: dict) -> dict:
     raise Infeasible("infeasible", message, smallest_feasible_bytes=least)
 
 
+def _planning(memory_limit: int | str | None, cost: str, collectives: bool, one_dim: bool) -> Options:
+    """Which plan is wanted."""
+    out = [("--memory-limit", bytes_words(memory_limit))] if memory_limit is not None else []
+    out += [("--cost", str(cost))] if cost != "paper" else []
+    return out + [(f"--{name}", "") for name, wanted in (("collectives", collectives), ("one-dim", one_dim)) if wanted]
+
+
 def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: Any = None, order_to: Any = None,
          shape: Any = None, dtype: Any = "f32", memory_limit: int | str | None = None, cost: str = "paper",
          collectives: bool = False, one_dim: bool = False) -> Plan:
@@ -109,28 +116,27 @@ def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: An
     options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
     if dtype != "f32":
         options.append(("--dtype", dtype_words(dtype)))
-    if memory_limit is not None:
-        options.append(("--memory-limit", bytes_words(memory_limit)))
-    if cost != "paper":
-        options.append(("--cost", str(cost)))
-    steps = [(f"--{name}", "") for name, wanted in (("collectives", collectives), ("one-dim", one_dim)) if wanted]
-    options += steps
+    options += _planning(memory_limit, cost, collectives, one_dim)
     exit_code, out, _ = _call("plan", [*options, ("--json", "")])
     if exit_code == _NO:
         _feasible(json.loads(out))
     return Plan._later(out, options)
 
 
-_LOWER_OPTIONS = {"FROM", "TO", "--mesh", "--order", "--mesh-to", "--order-to", "--shape", "--collectives", "--one-dim"}
+# Options of plans that say which plan it is, and so are those of its Program.
+_LOWER_OPTIONS = {"FROM", "TO", "--mesh", "--order", "--mesh-to", "--order-to", "--shape", "--collectives", "--one-dim", "--cost",
+                  "--memory-limit", "--direct"}
+_IN_BYTES = {"--cost", "--memory-limit"}
 
 
 def _lower(options: Options, *, form: str) -> Program | str:
-    said = [(name, value) for name, value in options if name in _LOWER_OPTIONS or name == "--direct"]
+    said = [(name, value) for name, value in options if name in _LOWER_OPTIONS]
+    if form != "program" or any(name in _IN_BYTES for name, _ in said):
+        said += [(name, value) for name, value in options if name == "--dtype"]
     if form == "program":
         _, out, _ = _call("lower", [*said, ("--json", "")])
         return Program._made(_feasible(json.loads(out)), _text_of("lower", said))
     said.append(("--as", form))
-    said += [(name, value) for name, value in options if name == "--dtype"]
     exit_code, out, _ = _call("lower", said)
     if exit_code == _NO:
         raise Infeasible("infeasible", out.strip())
@@ -139,22 +145,23 @@ def _lower(options: Options, *, form: str) -> Program | str:
 
 def lower(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mesh_to: Any = None,
           order_to: Any = None, shape: Any = None, direct: bool = False, form: str = "program", dtype: Any = None,
-          collectives: bool = False, one_dim: bool = False) -> Program | str:
+          memory_limit: int | str | None = None, cost: str = "paper", collectives: bool = False,
+          one_dim: bool = False) -> Program | str:
     """A plan as a Program, step by step for every device, or in another system's text.
 
     Args:
-      src, dst, mesh, order, mesh_to, order_to, shape, collectives, one_dim: as of ``plan``. ``src`` may be a
-        ``Plan`` in the place of all of these.
+      src, dst, mesh, order, mesh_to, order_to, shape, memory_limit, cost, collectives, one_dim: as of ``plan``.
+        ``src`` may be a ``Plan`` in the place of all of these.
       direct: no plan: one exchange that moves every element straight to its new tile.
       form: ``"program"``, or ``"sdy"``, ``"stablehlo"``, ``"hlo"``, ``"mlir19"``, ``"mlir22"``, ``"jax"``, ``"mpi-c"``.
-      dtype: the type of the elements, in those forms that say it.
+      dtype: the type of the elements, for ``memory_limit`` and ``cost``, and in those forms that say it.
 
     Returns:
       A ``Program``; with another form its text.
 
     Raises:
       Refused: an argument cannot be read, or the form cannot say the plan.
-      Infeasible: collectives alone do not reach the end.
+      Infeasible: no plan is within the limit, or collectives alone do not reach the end.
     """
     if isinstance(src, Plan):
         if dst is not None:
@@ -164,8 +171,7 @@ def lower(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mes
         if dst is None:
             raise _refused("dst", dst, "the end is missing")
         options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
-        options += [(f"--{name}", "") for name, wanted in
-                    (("collectives", collectives), ("one-dim", one_dim)) if wanted]
+        options += _planning(memory_limit, cost, collectives, one_dim)
     if direct:
         options.append(("--direct", ""))
     if dtype is not None:

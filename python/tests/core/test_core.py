@@ -154,6 +154,21 @@ def test_no_plan_within_a_limit_says_what_suffices():
     assert pickle.loads(pickle.dumps(raised.value)).smallest_feasible_bytes == least
 
 
+def test_a_plan_within_a_limit_is_lowered_as_it_is():
+    ends, mesh = ("[Replicate(), Shard(1)]", "[Replicate(), Shard(0)]"), "x:2,y:2"
+    kept = {"memory_limit": 1536, "shape": (16, 32), "mesh": mesh}
+    limited, usual = rt.plan(*ends, **kept), rt.plan(*ends, shape=(16, 32), mesh=mesh)
+    assert limited.steps != usual.steps
+    for program in (limited.lower(), rt.lower(limited), rt.lower(*ends, **kept)):
+        assert [step["op"] for step in program.steps] == [step.op for step in limited.steps]
+        assert rt.check(program)[0].cost == limited.cost
+    with pytest.raises(rt.Infeasible):
+        rt.lower(*ends, memory_limit=1000, shape=(16, 32), mesh=mesh)
+    assert rt.lower(*ends, dtype="f64", cost="bytes", shape=(16, 32), mesh=mesh).steps
+    with pytest.raises(rt.Refused):
+        rt.lower(*ends, direct=True, **kept)
+
+
 def test_boxes_partition_the_array():
     numpy = pytest.importorskip("numpy")
     boxes = rt.boxes("P('x', ('y',))", mesh="x:3,y:2", shape=(7, 4))  # uneven

@@ -336,6 +336,27 @@ Result<Problem> ProblemArguments::read(bool may_divide) const {
                                {"with Partial(sum) the steps are the same"}));
 }
 
+Result<PlanOptions> PlanningArguments::read() const {
+  PlanOptions options{.collectives = collectives};
+  options.steps = one_dim ? Scope::one_dim : Scope::several_dims;
+  if (cost) {
+    const auto choice = parse_choice(*cost, "--cost", {"paper", "bytes"});
+    if (!choice) return refuse(choice.error());
+    options.cost_model = *choice == 0 ? CostModel::paper : CostModel::bytes;
+  }
+  if (dtype) {
+    const auto bytes = parse_element_bytes(*dtype, "--dtype");
+    if (!bytes) return refuse(bytes.error());
+    options.element_bytes = *bytes;
+  }
+  if (memory_limit) {
+    const auto limit = parse_bytes(*memory_limit, "--memory-limit");
+    if (!limit) return refuse(limit.error());
+    options.memory_limit_bytes = *limit;
+  }
+  return options;
+}
+
 Result<Sharding> ShardingArguments::read(bool by_position) const {
   ShardingContext context;
   auto placed = read_placed(mesh, "--mesh", order, "--order");

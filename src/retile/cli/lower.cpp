@@ -23,7 +23,7 @@ constexpr const char* lower_footer = R"(
 Instead of --mesh, FROM and TO: a file with a module, retile.spmd/1, or - for stdin. It is printed with
 the steps of every redistribution.
 
-Exit codes: 0 a Program, 1 none of --collectives, 2 the input cannot be read or --as cannot say the
+Exit codes: 0 a Program, 1 none of --collectives or within --memory-limit, 2 the input cannot be read or --as cannot say the
 plan, 3 more than 2^22 transfers of an exchange.
 
 Examples:
@@ -31,6 +31,7 @@ Examples:
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --json
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --as sdy
+  retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB
   retile lower --many parameters.jsonl --rank 0 --json
   retile lower listing_3.spmd)";
 
@@ -43,33 +44,40 @@ class LowerVerb final : public Verb {
     problem_.add_options(options);
     options.flag("--direct", direct_,
                  "no plan: one exchange that moves every element straight to its new tile");
-    options.flag("--collectives", collectives_, std::string(collectives_help));
-    options.flag("--one-dim", one_dim_, std::string(one_dim_help));
+    options.flag("--collectives", planning_.collectives, std::string(collectives_help));
+    options.flag("--one-dim", planning_.one_dim, std::string(one_dim_help));
+    options.text("--cost", planning_.cost, std::string(cost_help), "MODEL");
     options.text("--as", form_,
                  "in another system's text: sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c",
                  "FORM");
-    options.text("--dtype", dtype_,
-                 "with --as or --many: type of elements, such as bf16 (default f32)", "TYPE");
+    options.text(
+        "--dtype", planning_.dtype,
+        "with --as, --many, --memory-limit or --cost: type of elements, such as bf16 (default f32)",
+        "TYPE");
     options.text("--many", many_, std::string(many_help), "FILE");
     options.text("--rank", rank_, "with --many: the device whose own part is printed", "RANK");
     options.text("--node", node_, std::string(node_help), "N");
-    options.text("--memory-limit", memory_limit_,
-                 "with --many: most bytes per device, of all arrays; they go in rounds", "BYTES");
+    options.text("--memory-limit", planning_.memory_limit,
+                 "most bytes per device, tile before and after a step together, with --many of all "
+                 "arrays, which go in rounds",
+                 "BYTES");
     options.flag("--json", json_, "print one JSON object, retile.program/1 or retile.rank/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
-    if (direct_ && collectives_)
+    if (direct_ && planning_.collectives)
       return Complaint{"--direct is an exchange, --collectives has none"};
     if (form_ && json_) return Complaint{"--json is a form of its own, and --as another one"};
-    if (dtype_ && !form_ && !many_)
+    const bool counts_bytes = planning_.memory_limit || planning_.cost;
+    if (planning_.dtype && !form_ && !many_ && !counts_bytes)
       return Complaint{"--dtype is for --as: a Program moves any elements"};
-    if (direct_ && one_dim_) return Complaint{"--direct is an exchange, --one-dim is for plans"};
-    if (many_) return settle_many();
-    if (rank_ || memory_limit_ || node_) {
-      return Complaint{"--rank, --node and --memory-limit are for --many"};
+    if (direct_ && (planning_.one_dim || counts_bytes)) {
+      return Complaint{
+          "--direct is an exchange, --one-dim, --cost and --memory-limit are for plans"};
     }
+    if (many_) return settle_many();
+    if (rank_ || node_) return Complaint{"--rank and --node are for --many"};
     if (!is_module()) return problem_.missing();
-    if (form_ || json_ || direct_ || collectives_ || one_dim_) {
+    if (form_ || json_ || direct_ || planning_.collectives || planning_.one_dim || counts_bytes) {
       return Complaint{"a module is printed as a module, with plans of its own"};
     }
     return std::nullopt;
@@ -86,15 +94,15 @@ class LowerVerb final : public Verb {
     if (!form) return failed(form.error());
     const auto element = read_element(static_cast<emit::Form>(*form));
     if (!element) return failed(element.error());
-    PlanOptions options{.collectives = collectives_};
-    options.steps = one_dim_ ? Scope::one_dim : Scope::several_dims;
-    const Result<Program> program = make(*problem, options);
+    const auto options = planning_.read();
+    if (!options) return failed(options.error());
+    const Result<Program> program = make(*problem, *options);
     if (!program && program.error().code == Code::infeasible) {
-      return infeasible(*problem, options, program.error(), "retile.plan/1", json_);
+      return infeasible(*problem, *options, program.error(), "retile.plan/1", json_);
     }
     if (!program) return failed(program.error());
     if (form_)
-      return in_form(*problem, options, *program, {static_cast<emit::Form>(*form), *element});
+      return in_form(*problem, *options, *program, {static_cast<emit::Form>(*form), *element});
     return {.exit = Exit::yes, .out = json_ ? to_json(*program) + "\n" : to_text(*program)};
   }
 
@@ -116,15 +124,10 @@ class LowerVerb final : public Verb {
   [[nodiscard]] Outcome many() const {
     const auto rank = parse_count(*rank_, "--rank", 0, std::numeric_limits<Size>::max());
     if (!rank) return failed(rank.error());
-    PlanOptions options{.collectives = collectives_};
-    options.steps = one_dim_ ? Scope::one_dim : Scope::several_dims;
-    if (memory_limit_) {
-      const auto limit = parse_bytes(*memory_limit_, "--memory-limit");
-      if (!limit) return failed(limit.error());
-      options.memory_limit_bytes = *limit;
-    }
-    const auto read = read_arrays(*many_, problem_, dtype_);
-    return read ? rank_outcome(*read, options, node_, *rank, json_) : failed(read.error());
+    const auto options = planning_.read();
+    if (!options) return failed(options.error());
+    const auto read = read_arrays(*many_, problem_, planning_.dtype);
+    return read ? rank_outcome(*read, *options, node_, *rank, json_) : failed(read.error());
   }
   [[nodiscard]] Outcome module() const {
     const Result<std::string> text = read_text(*problem_.from, "FILE");
@@ -149,9 +152,10 @@ class LowerVerb final : public Verb {
     operations::ElementKind element;
   };
   [[nodiscard]] Result<operations::ElementKind> read_element(emit::Form form) const {
-    if (!dtype_) return operations::element_kind("f32");
-    if (emit::says_elements(form)) return parse_element_name(*dtype_, "--dtype");
-    return refuse(about_argument(Code::bad_argument, "--dtype", *dtype_,
+    if (!planning_.dtype) return operations::element_kind("f32");
+    if (emit::says_elements(form)) return parse_element_name(*planning_.dtype, "--dtype");
+    if (planning_.memory_limit || planning_.cost) return operations::element_kind("f32");
+    return refuse(about_argument(Code::bad_argument, "--dtype", *planning_.dtype,
                                  fmt::format("--as {} has elements of its own", *form_),
                                  {"in JAX they are any, in C 64-bit integers"}));
   }
@@ -177,12 +181,9 @@ class LowerVerb final : public Verb {
   std::optional<std::string> many_;
   std::optional<std::string> rank_;
   std::optional<std::string> node_;
-  std::optional<std::string> memory_limit_;
+  PlanningArguments planning_;
   std::optional<std::string> form_;
-  std::optional<std::string> dtype_;
   bool direct_ = false;
-  bool collectives_ = false;
-  bool one_dim_ = false;
   bool json_ = false;
 };
 

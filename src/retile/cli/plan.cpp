@@ -35,34 +35,14 @@ struct PlanArguments {
   std::optional<std::string> node;
   bool json = false;
   bool explain = false;
-  bool collectives = false;
-  bool one_dim = false;
-  std::optional<std::string> cost;
-  std::optional<std::string> memory_limit;
-  std::optional<std::string> dtype;
+  PlanningArguments planning;
   std::optional<std::string> certificate;
   std::optional<std::string> svg;
 };
 
 Result<PlanOptions> read_options(const PlanArguments& arguments) {
-  PlanOptions options;
-  options.collectives = arguments.collectives;
-  options.steps = arguments.one_dim ? Scope::one_dim : Scope::several_dims;
-  if (arguments.cost) {
-    const auto choice = parse_choice(*arguments.cost, "--cost", {"paper", "bytes"});
-    if (!choice) return refuse(choice.error());
-    options.cost_model = *choice == 0 ? CostModel::paper : CostModel::bytes;
-  }
-  if (arguments.dtype) {
-    const auto bytes = parse_element_bytes(*arguments.dtype, "--dtype");
-    if (!bytes) return refuse(bytes.error());
-    options.element_bytes = *bytes;
-  }
-  if (arguments.memory_limit) {
-    const auto limit = parse_bytes(*arguments.memory_limit, "--memory-limit");
-    if (!limit) return refuse(limit.error());
-    options.memory_limit_bytes = *limit;
-  }
+  const auto options = arguments.planning.read();
+  if (!options) return options;
   for (const auto& [path, option] :
        {std::pair(&arguments.certificate, "--certificate"), std::pair(&arguments.svg, "--svg")}) {
     if (const auto named = not_empty(option, *path); !named) return refuse(named.error());
@@ -150,7 +130,7 @@ Outcome work_on(const PlanArguments& arguments) {
   Result<PlanOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
   if (arguments.many) {
-    const auto read = read_arrays(*arguments.many, arguments.problem, arguments.dtype);
+    const auto read = read_arrays(*arguments.many, arguments.problem, arguments.planning.dtype);
     return read ? plan_of_many(*read, *options, arguments.node, arguments.json)
                 : failed(read.error());
   }
@@ -187,16 +167,14 @@ class PlanVerb final : public Verb {
     options.text("--node", given_.node, std::string(node_help), "N");
     options.flag("--json", given_.json, "print one JSON object, retile.plan/1 or retile.many/1");
     options.flag("--explain", given_.explain, "say why the plan is as it is");
-    options.flag("--collectives", given_.collectives, std::string(collectives_help));
-    options.flag("--one-dim", given_.one_dim, std::string(one_dim_help));
-    options.text("--cost", given_.cost,
-                 "paper: elements per device (default); bytes: bytes received from others",
-                 "MODEL");
-    options.text("--memory-limit", given_.memory_limit,
+    options.flag("--collectives", given_.planning.collectives, std::string(collectives_help));
+    options.flag("--one-dim", given_.planning.one_dim, std::string(one_dim_help));
+    options.text("--cost", given_.planning.cost, std::string(cost_help), "MODEL");
+    options.text("--memory-limit", given_.planning.memory_limit,
                  "most bytes per device, tile before and after a step together, with --many of all "
                  "arrays; B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
                  "BYTES");
-    options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
+    options.text("--dtype", given_.planning.dtype, std::string(element_type_help), "TYPE");
     options.text("--certificate", given_.certificate,
                  "write the Program and the proof of its lower bound; - for stdout, without the "
                  "plan",

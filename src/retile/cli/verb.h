@@ -100,6 +100,18 @@ struct ProblemArguments {
   [[nodiscard]] Result<Problem> read(bool may_divide = false) const;
 };
 
+/// How a plan is to be made.
+struct PlanningArguments {
+  std::optional<std::string> cost = {};
+  std::optional<std::string> memory_limit = {};
+  std::optional<std::string> dtype = {};
+  bool collectives = false;
+  bool one_dim = false;
+
+  /// \error bad_argument
+  [[nodiscard]] Result<PlanOptions> read() const;
+};
+
 /// --mesh M FROM: one sharding, in any notation.
 struct ShardingArguments {
   std::optional<std::string> mesh = {};
@@ -119,6 +131,8 @@ inline constexpr std::string_view element_type_help =
 /// What --collectives does, in the help of several verbs.
 inline constexpr std::string_view one_dim_help =
     "only steps along one dimension each, as in the paper";
+inline constexpr std::string_view cost_help =
+    "paper: elements per device (default); bytes: bytes received from others";
 inline constexpr std::string_view collectives_help =
     "no exchange: collectives alone, also where that takes larger tiles than the ends";
 

@@ -58,20 +58,18 @@ def program_of(start, end, order_to, shape, itemsize, limit):
     same_devices = order_to is None or sorted(order_to) == list(range(start.devices))
     direct = even is None or not same_devices
     texts = start.text(shape), end.text(shape)
-    if limit is not None:
-        direct = within(texts, ends, start, end, shape, itemsize, limit, direct)
-    return core.lower(*texts, direct=direct, **ends).to_dict()
-
-
-def within(texts, ends, start, end, shape, itemsize, limit, direct):
-    """Whether one exchange has to take the place of the plan, for it to keep the limit. Raises Infeasible where nothing keeps it."""
-    if not direct and core.plan(*texts, **ends).resident * itemsize <= limit:
-        return False
-    tiles = [int(np.prod(one.tile(shape), dtype=np.int64)) for one in (start, end)]
-    if sum(tiles) * itemsize <= limit:
-        return True
-    core.plan(*texts, dtype=DTYPES[itemsize], memory_limit=limit, **ends)
-    raise ValueError(f"a plan keeps {limit} bytes per device, but neither the cheapest one nor one exchange, and others have no Program")
+    if limit is None:
+        return core.lower(*texts, direct=direct, **ends).to_dict()
+    exchange = sum(int(np.prod(one.tile(shape), dtype=np.int64)) for one in (start, end)) * itemsize
+    if not direct:
+        try:
+            return core.lower(*texts, dtype=DTYPES[itemsize], memory_limit=limit, **ends).to_dict()
+        except core.Infeasible:
+            if exchange > limit:
+                raise
+    elif exchange > limit:
+        raise core.Infeasible("infeasible", f"one exchange takes {exchange} bytes per device, of {limit}", smallest_feasible_bytes=exchange)
+    return core.lower(*texts, direct=True, **ends).to_dict()
 
 
 def over(mesh, start, end, run, one_mesh, end_mesh):
