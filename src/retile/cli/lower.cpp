@@ -94,7 +94,7 @@ class LowerVerb final : public Verb {
     if (!form) return failed(form.error());
     const auto element = read_element(static_cast<emit::Form>(*form));
     if (!element) return failed(element.error());
-    const auto options = planning_.read();
+    const auto options = planning();
     if (!options) return failed(options.error());
     const Result<Program> program = make(*problem, *options);
     if (!program && program.error().code == Code::infeasible) {
@@ -121,10 +121,16 @@ class LowerVerb final : public Verb {
     }
     return beside_many(problem_);
   }
+  /// A type of elements without a limit or a cost in bytes is one of --as alone, and may have no bytes.
+  [[nodiscard]] Result<PlanOptions> planning() const {
+    PlanningArguments out = planning_;
+    if (!out.memory_limit && !out.cost) out.dtype.reset();
+    return out.read();
+  }
   [[nodiscard]] Outcome many() const {
     const auto rank = parse_count(*rank_, "--rank", 0, std::numeric_limits<Size>::max());
     if (!rank) return failed(rank.error());
-    const auto options = planning_.read();
+    const auto options = planning();
     if (!options) return failed(options.error());
     const auto read = read_arrays(*many_, problem_, planning_.dtype);
     return read ? rank_outcome(*read, *options, node_, *rank, json_) : failed(read.error());
