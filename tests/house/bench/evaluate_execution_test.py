@@ -6,6 +6,7 @@ refusals.
 """
 
 import json
+import re
 import sys
 import tempfile
 import unittest
@@ -376,6 +377,16 @@ class Pages(unittest.TestCase):
         self.assertIn("\n" + wrapped(callers.section(callers.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(sums.section(sums.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(uneven.section(uneven.load(ROOT / "bench" / "results"))), page)
+
+    def test_the_page_says_what_reshards_in_jax_took(self):
+        page = (ROOT / "docs" / "ledger" / "evaluation.md").read_text()
+        section = page[page.index("## Reshards in JAX"):]
+        found = json.loads((ROOT / "bench" / "results" / "jax_reshard.json").read_text())["summary"]
+        said = [float(number) for number in re.findall(r"(?<![.\d])\d+(?:\.\d+)?", section.replace(",", ""))]
+        for name in ("right", "refused", "constraint_ends_the_process", "time_by_constraint", "time_by_device_put", "slower", "faster_by_a_tenth",
+                     "more_temporaries", "fewer_temporaries"):
+            self.assertIn(found[name], said, name)
+        self.assertNotIn(found["slower"] + 1, said)
 
     def test_another_result_makes_another_section(self):
         benchmark, streamed = (json.loads((ROOT / "bench" / "results" / name).read_text()) for name in ("copy_benchmark.json", "copy_table.json"))
