@@ -187,7 +187,7 @@ def check(program: Any, *, src: Any = None, dst: Any = None, mesh: Any = None, s
       program: Programs, modules of HLO, StableHLO, Shardy or MLIR, or traces of DTensor: a text; a path
         (``pathlib.Path``); or what ``lower`` made.
       src, dst, mesh, shape: the ends of a module that does not say them itself, as of ``plan``.
-      timeout: seconds until it is undecided.
+      timeout: whole seconds, from 1 on, until it is undecided.
 
     Returns:
       A verdict for every Program or function, in their order.
@@ -222,10 +222,19 @@ def _brief(verdict: dict) -> str:
     word = {True: "right", False: "wrong", None: "undecided"}[verdict["right"]]
     where = f"{verdict['function']}: " if verdict.get("function") else ""
     out = f"{where}{word}: cost {verdict['cost']}, height {verdict['height']} (bound {verdict['bound']})"
-    if verdict["right"] is False and verdict.get("device") is not None:
-        out += f"; device {verdict['device']} at {verdict.get('at')}: expected {verdict.get('element')}, " \
-               f"found {verdict.get('found')}"
+    if verdict["right"] is False:
+        out += f" ({verdict.get('reason')})"
+        if verdict.get("device") is not None:
+            expected, found = (verdict.get(name) or "nothing" for name in ("element", "found"))
+            out += f"; device {verdict['device']} at {verdict.get('at')}: expected {expected}, found {found}"
     return out
+
+
+def _brief_explanation(one: dict) -> str:
+    """One of several, in a line."""
+    peer, ours = one["peer"], one["plan"]
+    return f"{one['operation']}: {peer['does']}, holds {peer['height']} elements, cost {peer['cost']}; " \
+           f"enough: holds {ours['height']}, cost {ours['cost']}"
 
 
 def validate(before: Any, after: Any, *, draws: int = 3, seed: int | None = None, extents: str = "auto",
@@ -238,7 +247,7 @@ def validate(before: Any, after: Any, *, draws: int = 3, seed: int | None = None
       seed: what they are drawn by; drawn itself where it is None.
       extents: ``"full"`` as they are, ``"reduced"`` where nothing can tell, ``"auto"``.
       explain: also what the text after the pass moves: its reshards beside plans, large values, collectives.
-      timeout: seconds until it is undecided.
+      timeout: whole seconds, from 1 on, until it is undecided.
 
     Raises:
       Refused: a text cannot be read.
@@ -287,7 +296,7 @@ def explain(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, m
     _, out, _ = _call("explain", [*options, ("--json", "")], texts, timeout)
     objects = [json.loads(line) for line in out.splitlines()]
     whole = _text_of("explain", options, texts, timeout)
-    return [Explanation(one, whole, one["peer"], one["plan"], tuple(one["notes"]), one["as"], one["text"])
+    return [Explanation(one, whole if len(objects) == 1 else _brief_explanation(one), one["peer"], one["plan"], tuple(one["notes"]), one["as"], one["text"])
             for one in objects]
 
 

@@ -5,6 +5,7 @@ Objects are known by what they have, so neither JAX nor PyTorch is imported here
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -112,11 +113,17 @@ class End:
         return f"[{', '.join(map(repr, placements))}]"
 
 
+def _whole(number: Any) -> str:
+    if isinstance(number, bool):
+        raise TypeError("a truth value is no number here")
+    return str(operator.index(number))
+
+
 def shape_words(shape: Any, source: str = "shape") -> str:
     if isinstance(shape, str):
         return shape
     try:
-        return ",".join(str(int(extent)) for extent in shape)
+        return ",".join(_whole(extent) for extent in shape)
     except (TypeError, ValueError):
         raise _refused(source, shape, "no shape", "write shape=(16, 8)") from None
 
@@ -125,7 +132,7 @@ def order_words(order: Any, source: str = "order") -> str:
     if isinstance(order, str):
         return order
     try:
-        return f"[{','.join(str(int(device)) for device in order)}]"
+        return f"[{','.join(_whole(device) for device in order)}]"
     except (TypeError, ValueError):
         raise _refused(source, order, "no order of devices", "write order=[3, 1, 0, 2]") from None
 
@@ -187,7 +194,11 @@ def options_of(src: Any, dst: Any, *, mesh: Any, order: Any, mesh_to: Any, order
 def text_or_path(value: Any, name: str) -> tuple[str, list[tuple[str, str]]]:
     """The argument that stands for a text, and the text of that name, if it is one."""
     if isinstance(value, os.PathLike):
-        return os.fspath(value), []
+        path = os.fspath(value)
+        if not os.path.isfile(path):  # the program says what is wrong with it
+            return path, []
+        with open(path, "rb") as file:  # once: an answer is of what the file held then
+            return path, [(path, file.read().decode("utf-8", "replace"))]
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):

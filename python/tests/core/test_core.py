@@ -94,6 +94,26 @@ def test_a_path_is_a_file_and_a_str_is_a_text(tmp_path):
     assert raised.value.code == "file_error"
 
 
+def test_a_verdict_is_of_what_the_file_held(tmp_path):
+    file = tmp_path / "program.txt"
+    file.write_text(spoiled())
+    (verdict,) = rt.check(file)
+    file.write_text(rt.lower(*ENDS, mesh=MESH).to_json())
+    assert verdict.right is False and str(verdict).startswith("wrong")
+    file.unlink()
+    with pytest.raises(rt.Wrong):
+        verdict.raise_if_wrong()
+
+
+def test_each_of_several_has_words_of_its_own():
+    right = rt.lower(*ENDS, mesh=MESH).to_json()
+    texts = [str(verdict) for verdict in rt.check(f"{right}\n{spoiled()}")]
+    assert texts[0] != texts[1] and "None" not in texts[1] and "(end)" in texts[1]
+    log = (pathlib.Path(__file__).parents[3] / "examples/foreign/rematerialized.log").read_text()
+    first, second = rt.explain(log + log.replace("get-tuple-element", "other"))
+    assert "%other" in str(second) and "%other" not in str(first) and "cost 8192" in str(first)
+
+
 def test_refusals_have_a_caret_and_the_names_of_arguments():
     with pytest.raises(rt.Refused) as raised:
         rt.plan("[3{z}12, 12]", "[12, 3{x}12]", mesh="x:4")
@@ -119,6 +139,9 @@ def test_refusals_have_a_caret_and_the_names_of_arguments():
     lambda: rt.plan("[3{x}12]", "[12]", mesh="x:4", dtype="f33", memory_limit="1GB"),
     lambda: rt.plan("P('x')", "P()", mesh="x:4", shape="twelve"),
     lambda: rt.plan("P('x')", "P()", mesh="x:4", shape=12),
+    lambda: rt.plan("P('x')", "P()", mesh="x:4", shape=(16.9,)),
+    lambda: rt.plan("P('x')", "P()", mesh="x:4", shape=(True,)),
+    lambda: rt.plan("[4{x}16]", "[16]", mesh="x:4", order=[0.7, 1, 2, 3]),
     lambda: rt.plan("[99999999999999999999{x}12]", "[12]", mesh="x:4"),
     lambda: rt.plan("\udc80", "[12]", mesh="x:4"),
     lambda: rt.lower("[3{x}12]", "[12]", mesh="x:4", form="cobol"),

@@ -276,6 +276,10 @@ def test_refusals_name_their_reason():
         reshard(x, P(P.UNCONSTRAINED, "x"))
     with pytest.raises(ValueError, match="more dimensions"):
         reshard(x, P(None, None, "x"))
+    with pytest.raises(ValueError, match="more dimensions"):
+        reshard(jax.device_put(np.float32(3), named(on)), named(on, "x"))
+    with pytest.raises(TypeError, match="src is a"):
+        reshard(x, named(on, *END), src=P(*START))
     with pytest.raises(ValueError, match="uneven"):
         reshard(jax.device_put(numbered(6, 16), named(on, "x")), P("y"))
     with pytest.raises(ValueError, match="src is"):

@@ -189,6 +189,8 @@ def on_one_device(sharding):
 
 def source_of(x, src):
     """The sharding that an array has, or, of a tracer, the one that it is known to have."""
+    if src is not None and not isinstance(src, Sharding):
+        raise TypeError(f"src is a {type(src).__name__}, and no sharding with a mesh")
     if not isinstance(x, jax.core.Tracer):
         if src is not None and not src.is_equivalent_to(x.sharding, x.ndim):
             raise ValueError(f"src is {src}, and the array has {x.sharding}")
@@ -218,6 +220,8 @@ def reshard_array(x, sharding, limit, src):
     if jnp.issubdtype(x.dtype, jax.dtypes.extended):
         return of_keys(x, src, dst, limit)
     if x.ndim == 0:
+        for one in (src, dst):
+            end_of(one, 0)  # which refuses what a scalar cannot have
         flat = [with_dims(one, [None]) for one in (src, dst)]
         return reshard_array(x.reshape(1), flat[1], limit, flat[0] if traced else None).reshape(())
     if traced:
@@ -255,7 +259,7 @@ def of_keys(x, src, dst, limit):
 def reshard(x: Any, sharding: Any, memory_limit: int | None = None, *, src: Any = None) -> Any:
     """The same array in another sharding, moved by a plan of ours.
 
-    Devices exchange what the plan says and nothing else: no step is left to the partitioner. It works on arrays, inside of `jit`,
+    Devices exchange what the plan says. It works on arrays, inside of `jit`,
     and under `grad`, `jvp` and `vmap`.
 
     Args:
