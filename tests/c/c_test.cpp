@@ -109,7 +109,7 @@ TEST(C, two_programs_are_not_one) {
 TEST(C, null_pointers_are_refused) {
   retile_plan* plan = nullptr;
   retile_program* program = nullptr;
-  retile_verdict verdict{};
+  retile_verdict verdict{.right = 41, .within_bound = 1, .cost = 0, .height = 0, .bound = 0};
   EXPECT_EQ(retile_plan_make(mesh, nullptr, nullptr, to, nullptr, &plan), RETILE_REFUSED);
   EXPECT_EQ(retile_plan_make(mesh, nullptr, from, nullptr, nullptr, &plan), RETILE_REFUSED);
   EXPECT_EQ(retile_plan_make(nullptr, nullptr, from, to, nullptr, &plan), RETILE_REFUSED);
@@ -118,6 +118,7 @@ TEST(C, null_pointers_are_refused) {
   EXPECT_EQ(retile_program_of(planned().get(), nullptr), RETILE_REFUSED);
   EXPECT_EQ(retile_program_read(nullptr, &program), RETILE_REFUSED);
   EXPECT_EQ(retile_check(nullptr, 0, &verdict), RETILE_REFUSED);
+  EXPECT_EQ(verdict.right, 0);
   EXPECT_EQ(retile_check(program_of(planned()).get(), 0, nullptr), RETILE_REFUSED);
   EXPECT_STREQ(retile_error_name(), "bad_argument");
   retile_plan_free(nullptr);

@@ -164,8 +164,12 @@ def lower(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mes
       Infeasible: no plan is within the limit, or collectives alone do not reach the end.
     """
     if isinstance(src, Plan):
-        if dst is not None:
-            raise _refused("dst", dst, "a plan has its ends")
+        beside = {"dst": dst, "mesh": mesh, "order": order, "mesh_to": mesh_to, "order_to": order_to, "shape": shape,
+                  "memory_limit": memory_limit, "cost": None if cost == "paper" else cost, "collectives": collectives or None,
+                  "one_dim": one_dim or None}
+        for name, value in beside.items():
+            if value is not None:
+                raise _refused(name, value, "a plan says that itself")
         options = list(src._options)
     else:
         if dst is None:

@@ -194,7 +194,8 @@ def options_of(src: Any, dst: Any, *, mesh: Any, order: Any, mesh_to: Any, order
 def text_or_path(value: Any, name: str) -> tuple[str, list[tuple[str, str]]]:
     """The argument that stands for a text, and the text of that name, if it is one."""
     if isinstance(value, os.PathLike):
-        path = os.fspath(value)
+        path = os.fsdecode(value)
+        path = path if os.path.isabs(path) else os.path.join(".", path)  # which is neither stdin nor the name of a text
         if not os.path.isfile(path):  # the program says what is wrong with it
             return path, []
         with open(path, "rb") as file:  # once: an answer is of what the file held then

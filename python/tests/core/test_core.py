@@ -105,6 +105,24 @@ def test_a_verdict_is_of_what_the_file_held(tmp_path):
         verdict.raise_if_wrong()
 
 
+def test_files_of_any_name_are_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = product(4)
+    after = before.replace(", sharding={replicated}", "")
+    turned = after.replace("dot(%a, %b)", "dot(%b, %a)")
+    for name, text in (("before", turned), ("after", after)):
+        pathlib.Path(name).write_text(text)
+    assert not rt.validate(before, pathlib.Path("before"), seed=1) and rt.validate(pathlib.Path("after"), after, seed=1).answer != "wrong"
+    with pytest.raises(rt.Refused):
+        rt.check(pathlib.Path("-"), timeout=2)
+
+
+def test_what_a_plan_says_is_not_said_again():
+    for more in ({"memory_limit": 1}, {"mesh": "x:2"}, {"cost": "bytes"}, {"collectives": True}, {"dst": "[12]"}):
+        with pytest.raises(rt.Refused):
+            rt.lower(rt.plan(*ENDS, mesh=MESH), **more)
+
+
 def test_each_of_several_has_words_of_its_own():
     right = rt.lower(*ENDS, mesh=MESH).to_json()
     texts = [str(verdict) for verdict in rt.check(f"{right}\n{spoiled()}")]

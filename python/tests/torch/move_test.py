@@ -314,3 +314,23 @@ def job_of_time(rank):
 def test_time_of_a_swap():
     """No bound, as the machine may be busy: the figures are printed."""
     print(run(4, job_of_time)[0])
+
+
+def job_of_truths(rank):
+    """Whether truth values are added as torch adds them, on tiles of which some are larger."""
+    from pyretile.torch import redistribute
+    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+
+    mesh = meshes(4)[0]
+    said = []
+    for reduce in ("max", "min", "sum"):
+        for value in (False, True):
+            for after in ([Shard(0)], [Replicate()]):
+                x = DTensor.from_local(torch.full((6,), value), mesh, [Partial(reduce)], run_check=False)
+                said.append((reduce, value, bool((redistribute(x, after).full_tensor() == value).all())))
+    return said
+
+
+def test_truth_values_are_added():
+    for said in run(4, job_of_truths):
+        assert said and all(right for _, _, right in said), said

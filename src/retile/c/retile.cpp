@@ -171,9 +171,9 @@ const char* retile_program_json(const retile_program* program) {
 
 retile_status retile_check(const retile_program* program, double seconds, retile_verdict* verdict) {
   return c::guarded([&]() -> Result<void> {
-    if (auto there = c::is_there(program, "program"); !there) return there;
     if (auto there = c::is_there(verdict, "verdict"); !there) return there;
     *verdict = {};
+    if (auto there = c::is_there(program, "program"); !there) return there;
     retile::CheckOptions options;
     if (seconds > 0) options.timeout_seconds = seconds;
     const retile::Verdict found = retile::check(program->program, options);

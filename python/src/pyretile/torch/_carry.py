@@ -339,7 +339,9 @@ _IDENTITY = {"sum": 0, "max": float("-inf"), "min": float("inf")}
 
 def _identity(add, dtype):
     import torch
-    if dtype.is_floating_point or add == "sum" or dtype == torch.bool:
+    if dtype == torch.bool:
+        return add == "min"
+    if dtype.is_floating_point or add == "sum":
         return _IDENTITY[add]
     return torch.iinfo(dtype).min if add == "max" else torch.iinfo(dtype).max
 

@@ -15,7 +15,7 @@ def _axes_of_addends(spec):
 def _value(element, addend, small):
     """Whole numbers that tell addends of elements apart, exact in float64. Products need small ones."""
     if small:
-        return ((element * 5 + addend * 3) % 3 + 1).double()
+        return ((element * 5 + addend * 7 + element // 11) % 13 + 1).double()
     return ((element * 2654435761 + addend * 40503 * (element + 11) + 97 * addend) % 16777213 + 1).double()
 
 
