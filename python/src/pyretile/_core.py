@@ -12,16 +12,16 @@ from ._errors import Infeasible, Refused, Undecided
 from ._results import Explanation, Plan, Program, Validation, Verdict
 
 _MEMORY = 2 << 30
-_YES, _NO, _USAGE, _UNDECIDED, _ENVIRONMENT = range(5)
+_NO, _USAGE, _UNDECIDED = 1, 2, 3  # exit codes of the command
 
 Options = list[tuple[str, str]]
 
 
-def _raise(problem: tuple, exit_code: int = _USAGE, **more: Any):
+def _raise(problem: tuple, exit_code: int = _USAGE):
     code, message, source, words, begin, end, notes, rendered = problem
     kind = Undecided if exit_code == _UNDECIDED or code == "limit_reached" else Refused
     kind = Infeasible if code == "infeasible" else kind
-    raise kind(code, message, source, words, (begin, end), notes, rendered, **more)
+    raise kind(code, message, source, words, (begin, end), notes, rendered)
 
 
 def _call(verb: str, options: Options, texts: Options = (), timeout: int | None = None,
@@ -300,7 +300,8 @@ def explain(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, m
     _, out, _ = _call("explain", [*options, ("--json", "")], texts, timeout)
     objects = [json.loads(line) for line in out.splitlines()]
     whole = _text_of("explain", options, texts, timeout)
-    return [Explanation(one, whole if len(objects) == 1 else _brief_explanation(one), one["peer"], one["plan"], tuple(one["notes"]), one["as"], one["text"])
+    return [Explanation(one, whole if len(objects) == 1 else _brief_explanation(one), one["peer"], one["plan"],
+                        tuple(one["notes"]), one["as"], one["text"])
             for one in objects]
 
 

@@ -69,7 +69,7 @@ class Walk:
         traceback = equation.source_info.traceback
         frames = [Frame(one.file_name, one.line_num) for one in traceback.frames] if traceback else []
         frame = own_of(until_ours(frames))
-        return (frame.file, frame.line) if frame and not frame.library else self.fallback
+        return (frame.file, frame.line) if frame and not frame.is_of_library else self.fallback
 
     def ask(self, equation, kind, value, before, after):
         """Notes one reshard, if there is one."""

@@ -35,7 +35,7 @@ class Frame:
         return f"{self.file}:{self.line}"
 
     @property
-    def library(self):
+    def is_of_library(self):
         """Whether an installed package has the line, or Python itself."""
         parts = PurePath(self.file).parts
         return any(one in parts for one in LIBRARY) or self.file.startswith(("<", STANDARD))
@@ -49,7 +49,7 @@ def until_ours(frames):
 
 def own_of(frames):
     """The innermost frame that no library has, otherwise the innermost; None of none."""
-    return next((one for one in frames if not one.library), frames[0] if frames else None)
+    return next((one for one in frames if not one.is_of_library), frames[0] if frames else None)
 
 
 class Text:

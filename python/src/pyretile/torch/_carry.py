@@ -94,7 +94,8 @@ def _with(values, dim, value):
     return (*values[:dim], value, *values[dim + 1:])
 
 
-def _digits(position, counts):
+def digits(position, counts):
+    """The digits of a number, the slowest first: where a position stands in a mesh of these sizes."""
     out = []
     for count in reversed(counts):
         out.append(position % count)
@@ -105,7 +106,7 @@ def _digits(position, counts):
 def _along(dims, counts, position, rank):
     """Of each dimension the number of a part, and of how many."""
     number, total = [0] * rank, [1] * rank
-    for dim, count, digit in zip(dims, counts, _digits(position, counts)):
+    for dim, count, digit in zip(dims, counts, digits(position, counts)):
         number[dim], total[dim] = number[dim] * count + digit, total[dim] * count
     return number, total
 
@@ -120,11 +121,6 @@ class Reader:
 
     def __init__(self, shapes, me):
         self.shapes, self.me, self.actions = list(map(_shape, shapes)), me, []
-
-    def rows(self, step):
-        rows = table(step["groups"])
-        mine = next(row for row in rows if self.me in row)
-        return rows, mine, mine.index(self.me)
 
     def read(self, step):
         name = step["op"]
@@ -246,8 +242,7 @@ class Reader:
 
     def read_exchange(self, step):
         rank, transfers = len(self.shapes[0]), step["transfers"]
-        self_shapes = self.shapes
-        self.shapes = [tuple(one) for one in step["shapes"]] if "shapes" in step else [tuple(step["tile"])] * len(self_shapes)
+        self.shapes = [tuple(one) for one in step["shapes"]] if "shapes" in step else [tuple(step["tile"])] * len(self.shapes)
         sends, receives = [], []
         for target, source, *rest in transfers:
             there, here, sizes = (tuple(rest[k * rank:(k + 1) * rank]) for k in range(3))
@@ -271,7 +266,7 @@ class Reader:
         self.shapes = new
 
     def read_allreduce(self, step):
-        _, row, _ = self.rows(step)
+        row = next(row for row in table(step["groups"]) if self.me in row)
         self.actions.append(AllReduce(tuple(row), step.get("add", "sum")))
 
 

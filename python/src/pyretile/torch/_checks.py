@@ -3,8 +3,9 @@
 from dataclasses import asdict, dataclass
 
 from . import _rt, _trace
+from ._carry import digits
 from ._errors import WrongTile
-from ._tiles import coordinates, shape_of
+from ._tiles import shape_of
 from ._way import Way, way
 from ._words import axis_names, bytes_text, dtype_word, mesh_text, numbers, placement_words, placements_text, ranks_of
 
@@ -40,11 +41,7 @@ class Verdict:
 
 
 def coordinate_of(mesh, rank):
-    at, out = ranks_of(mesh).index(rank), []
-    for size in reversed(numbers(mesh.shape)):
-        out.append(at % size)
-        at //= size
-    return tuple(reversed(out))
+    return tuple(digits(ranks_of(mesh).index(rank), numbers(mesh.shape)))
 
 
 def _wanted(spec, coordinate):
