@@ -128,6 +128,7 @@ TEST(Direct, thousands_of_devices_take_no_time_for_pairs) {
 TEST(Direct, random_ends_are_right_or_refused_for_a_reason) {
   Size right = 0;
   Size refused = 0;
+  Size crossed = 0;  // where no nodes are known, and some device need not cross
   for (std::uint64_t seed = 0; seed < 800; ++seed) {
     const support::Choose choose = support::random_choices(seed);
     const Size devices = 1 + choose(12);
@@ -163,6 +164,12 @@ TEST(Direct, random_ends_are_right_or_refused_for_a_reason) {
       continue;
     }
     ASSERT_EQ(direct_fault(from, to), "") << "seed " << seed;
+    const Size node = 1 + choose(devices);
+    const auto by_nodes = direct(ends(from, to), {.node_devices = node});
+    ASSERT_TRUE(by_nodes);
+    ASSERT_EQ(fault_of_nodes(*by_nodes, node), "") << "seed " << seed;
+    ASSERT_TRUE(check(*by_nodes).answer == Answer::right) << "seed " << seed;
+    crossed += fault_of_nodes(*made, node).empty() ? 0 : 1;
     // Nobody receives what it holds.
     for (const Transfer& transfer : transfers(*made)) {
       if (transfer.source == transfer.target) continue;
@@ -180,6 +187,7 @@ TEST(Direct, random_ends_are_right_or_refused_for_a_reason) {
   std::cout << right << " right, " << refused << " refused\n";
   EXPECT_GT(right, 300);
   EXPECT_GT(refused, 50);
+  EXPECT_GT(crossed, 50);
 }
 
 TEST(Direct, a_transfer_left_out_is_noticed) {

@@ -1,6 +1,7 @@
 // Ends for direct(), small enough to look at every element.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,28 @@ inline Program ends(const Layout& from, const Layout& to) {
   out.from = from;
   out.to = to;
   return out;
+}
+
+/// A box of a direct exchange that comes from another node though a device of the own one holds it; empty
+/// if there is none.
+inline std::string fault_of_nodes(const Program& program, Size node_devices) {
+  for (const Transfer& transfer : std::get<Exchange>(program.steps.front().op).transfers) {
+    const Size node = transfer.target / node_devices;
+    if (transfer.source / node_devices == node) continue;
+    const Box tile = program.to.box(transfer.target);
+    const Size end = std::min((node + 1) * node_devices, program.devices);
+    for (Size d = node * node_devices; d < end; ++d) {
+      const Box old = program.from.box(d);
+      bool holds = !old.is_empty();
+      for (std::size_t k = 0; k < tile.at.size(); ++k) {
+        const Size begin = tile.at[k] + transfer.target_start[k];
+        holds = holds && old.at[k] <= begin &&
+                begin + transfer.shape[k] <= old.at[k] + old.extent[k];
+      }
+      if (holds) return std::to_string(d) + " could have served " + std::to_string(transfer.target);
+    }
+  }
+  return "";
 }
 
 /// Per device, the row-major number of every element, 8 bytes each.

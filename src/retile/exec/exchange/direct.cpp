@@ -13,6 +13,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -175,6 +176,15 @@ struct Parties {
   std::vector<Size> targets;
 };
 
+/// Which node a device is in; where no nodes are known, all are in one.
+struct Nodes {
+  const DeviceNumbers* numbers;
+  Size devices = 1;
+  [[nodiscard]] Size of(Size device) const {
+    return devices == 1 ? 0 : numbers->of(device) / devices;
+  }
+};
+
 tl::unexpected<Diagnostic> too_many(Size limit) {
   return refuse({.code = Code::limit_reached,
                  .message = fmt::format("the direct exchange needs more than {} transfers", limit),
@@ -184,10 +194,11 @@ tl::unexpected<Diagnostic> too_many(Size limit) {
 class Maker {
  public:
   /// The tiles outlive it.
-  Maker(std::size_t rank, const Tiles& tiles, Parties parties)
+  Maker(std::size_t rank, const Tiles& tiles, const Nodes& nodes, Parties parties)
       : rank_(rank),
         old_(tiles.before),
         new_(tiles.after),
+        nodes_(nodes),
         holders_(std::move(parties.holders)),
         targets_(std::move(parties.targets)) {
     std::erase_if(holders_, [this](Size d) { return old_.is_empty(d); });
@@ -247,12 +258,38 @@ class Maker {
   struct Load {
     Size sent = 0;
     Size device = 0;
-    friend bool operator>(const Load& a, const Load& b) {
-      return a.sent != b.sent ? a.sent > b.sent : a.device > b.device;
+    friend auto operator<=>(const Load&, const Load&) = default;
+  };
+
+  /// The devices of one corner: a heap for every node, and what comes first of each.
+  struct Holders {
+    std::map<Size, std::vector<Load>> nodes;
+    std::set<std::pair<Load, Size>> first;  // and the node
+
+    void find_first() {
+      for (const auto& [node, heap] : nodes) first.emplace(heap.front(), node);
+    }
+    /// That of a node, or of all.
+    [[nodiscard]] const Load* least(std::optional<Size> node) const {
+      if (!node) return &first.begin()->first;
+      const auto found = nodes.find(*node);
+      return found == nodes.end() ? nullptr : &found->second.front();
+    }
+    /// Has the device that least() names send more.
+    Size send(std::optional<Size> node, Size elements) {
+      const Size at = node ? *node : first.begin()->second;
+      std::vector<Load>& heap = nodes.at(at);
+      first.erase({heap.front(), at});
+      std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+      const Size device = heap.back().device;
+      heap.back().sent = checked_add(heap.back().sent, elements).value_or(max_size);
+      std::push_heap(heap.begin(), heap.end(), std::greater<>());
+      first.emplace(heap.front(), at);
+      return device;
     }
   };
 
-  /// The corners that occur, and the heap of each one's devices.
+  /// The corners that occur, and each one's devices.
   void find_corners() {
     for (const Size d : holders_) {
       std::vector<std::vector<std::size_t>> numbers(rank_);
@@ -265,9 +302,10 @@ class Maker {
       }
       // In ascending order of devices, so this is a heap.
       for_each(lists, [&](const std::vector<std::size_t>& corner) {
-        loads_[corner].push_back({.sent = 0, .device = d});
+        holders_at_[corner].nodes[nodes_.of(d)].push_back({.sent = 0, .device = d});
       });
     }
+    for (auto& [corner, holders] : holders_at_) holders.find_first();
   }
 
   /// What of a new tile lies between two cuts of the old ones, along one dimension.
@@ -336,6 +374,19 @@ class Maker {
     }
   }
 
+  /// Of the corners, the one with a device that has the least to send, of a node or of all.
+  Holders* least_of(const std::vector<const std::vector<std::size_t>*>& corners,
+                    std::optional<Size> node) {
+    Holders* out = nullptr;
+    for_each(corners, [&](const std::vector<std::size_t>& corner) {
+      const auto found = holders_at_.find(corner);
+      if (found == holders_at_.end()) return;
+      const Load* const load = found->second.least(node);
+      if (load != nullptr && (out == nullptr || *load < *out->least(node))) out = &found->second;
+    });
+    return out;
+  }
+
   /// The largest boxes first: small ones even out what large ones left. Returns a device that needs
   /// what nobody has, if there is one.
   std::optional<Size> choose_sources() {
@@ -354,18 +405,11 @@ class Maker {
         const auto piece = edges_[k].pieces(begin, begin + transfer.shape[k]);
         lists[k] = &edges_[k].holders(piece->begin);
       }
-      std::vector<Load>* least = nullptr;
-      for_each(lists, [&](const std::vector<std::size_t>& corner) {
-        const auto found = loads_.find(corner);
-        if (found == loads_.end()) return;
-        if (least == nullptr || least->front() > found->second.front()) least = &found->second;
-      });
-      if (least == nullptr) return transfer.target;
-      std::pop_heap(least->begin(), least->end(), std::greater<>());
-      Load& load = least->back();
-      transfer.source = load.device;
-      load.sent = checked_add(load.sent, size).value_or(max_size);
-      std::push_heap(least->begin(), least->end(), std::greater<>());
+      std::optional<Size> node = nodes_.of(transfer.target);
+      Holders* chosen = least_of(lists, node);
+      if (chosen == nullptr) chosen = least_of(lists, node = std::nullopt);
+      if (chosen == nullptr) return transfer.target;
+      transfer.source = chosen->send(node, size);
       start_in_source(transfer);
     }
     return std::nullopt;
@@ -395,10 +439,11 @@ class Maker {
   std::size_t rank_;
   const TileStretches& old_;
   const TileStretches& new_;
+  Nodes nodes_;
   std::vector<Size> holders_;  // devices whose old tiles are not empty
   std::vector<Size> targets_;  // devices whose new tiles are not empty
   std::vector<Edges> edges_;   // per dimension
-  std::map<std::vector<std::size_t>, std::vector<Load>> loads_;  // per corner
+  std::map<std::vector<std::size_t>, Holders> holders_at_;  // per corner
   std::vector<Transfer> transfers_;
 };
 
@@ -512,14 +557,16 @@ class Shares {
 
 /// The transfers of every addend to all who need it: to each target its addends by ascending number,
 /// of each its boxes in C order.
-Result<std::vector<Transfer>> adding_transfers(const Program& program, Size limit) {
+Result<std::vector<Transfer>> adding_transfers(const Program& program, const DirectOptions& options) {
+  const Size limit = options.transfer_limit;
   const auto needed =
       checked_mul(program.devices, program.from.addend_count() / program.to.addend_count());
   if (!needed || *needed > limit) return too_many(limit);
   const Tiles tiles{TileStretches(program.from), TileStretches(program.to)};
   std::vector<Transfer> out;
   for (Parties& parties : Shares(program, tiles).parties()) {
-    Maker maker(program.from.rank(), tiles, std::move(parties));
+    Maker maker(program.from.rank(), tiles, {&program.numbers, options.node_devices},
+                std::move(parties));
     auto transfers = maker.make(limit - static_cast<Size>(out.size()));
     if (!transfers) return transfers;
     out.insert(out.end(), std::make_move_iterator(transfers->begin()),
@@ -531,8 +578,7 @@ Result<std::vector<Transfer>> adding_transfers(const Program& program, Size limi
 }
 
 /// What Routes says of all devices.
-Result<std::vector<Transfer>> routed(const Program& program, Size limit) {
-  const Routes routes(program.from, program.to);
+Result<std::vector<Transfer>> routed(const Routes& routes, const Program& program, Size limit) {
   Size count = 0;
   for (Size d = 0; d < program.devices; ++d) {
     const auto more = checked_add(count, routes.boxes(d));
@@ -547,12 +593,18 @@ Result<std::vector<Transfer>> routed(const Program& program, Size limit) {
   return out;
 }
 
-Result<std::vector<Transfer>> transfers_of(const Program& program, Size limit) {
-  if (program.from.addends()) return adding_transfers(program, limit);
-  if (Routes::knows(program.from, program.to)) return routed(program, limit);
+Result<std::vector<Transfer>> transfers_of(const Program& program, const DirectOptions& options) {
+  if (program.from.addends()) return adding_transfers(program, options);
+  // Of devices of other numbers no digit of the place counts nodes.
+  const bool in_digits = options.node_devices == 1 || !program.numbers.are_listed();
+  if (in_digits && Routes::knows(program.from, program.to)) {
+    const Routes routes(program.from, program.to, options.node_devices);
+    if (routes.keeps_to_nodes()) return routed(routes, program, options.transfer_limit);
+  }
   const Tiles tiles{TileStretches(program.from), TileStretches(program.to)};
   const std::vector<Size> all = all_devices(program.from);
-  return Maker(program.from.rank(), tiles, {all, all}).make(limit);
+  return Maker(program.from.rank(), tiles, {&program.numbers, options.node_devices}, {all, all})
+      .make(options.transfer_limit);
 }
 
 /// How the exchange adds: not where every class of the end takes one addend.
@@ -565,10 +617,10 @@ std::optional<Addition> adds(const Program& program) {
 
 Size direct_bound_bytes(Size devices, Size transfers, std::size_t rank) {
   // A list of numbers may hold 16 bytes more than it has to. Sorting needs room for as many
-  // transfers again; for every device there are base offsets, cuts, holders and a heap.
+  // transfers again; for every device there are base offsets, cuts, holders, heaps and what comes first of them.
   const auto numbers = static_cast<Size>(rank) * Size{sizeof(Size)};
   const Size transfer = 2 * Size{sizeof(Transfer)} + 3 * (numbers + 16);
-  const Size device = 24 * numbers + 256;
+  const Size device = 24 * numbers + 448;
   return transfers * transfer + devices * device + (Size{4} << 10);
 }
 
@@ -579,7 +631,7 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
                                           options.transfer_limit)});
   }
   if (auto good = check_addends(program.from, program.to); !good) return refuse(good.error());
-  auto transfers = transfers_of(program, options.transfer_limit);
+  auto transfers = transfers_of(program, options);
   if (!transfers) return refuse(std::move(transfers.error()));
   Program out;
   out.devices = program.devices;

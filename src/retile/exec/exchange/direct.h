@@ -17,6 +17,9 @@ struct DirectOptions {
   /// Most transfers that are made, which is what bounds the memory. Where old tiles overlap, every
   /// old tile that holds a part of a new one counts.
   Size transfer_limit = Size{1} << 22;
+  /// Devices 0 .. n-1 are in the first node, the next n in the second, and so on. Sources are chosen
+  /// from the own node of a device where one there holds what it needs. 1: no nodes are known.
+  Size node_devices = 1;
 };
 
 /// A Program with the ends of `program` and one step; its steps are not looked at.

@@ -1,12 +1,13 @@
-// The digits of the position that a dimension does not use number the replicas of a tile. What the
-// header says of turns is asked from both sides: a target finds its number among those who get
-// something of an old tile, a source all numbers that are its turn.
+// The digits of the position that no dimension uses tell replicas of a tile apart. What the header
+// says of turns is asked from both sides: a target finds its number among those who get something of
+// an old tile and agree with a holder in the copied digits, a source all numbers that are its turn.
 #include "retile/exec/exchange/routes.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/digits.h"
 
 namespace retile {
 
@@ -36,9 +37,129 @@ Routes::End::End(const Layout& end) : layout(&end) {
     position_of = map.order().inverse();
   }
   for (const auto& digits : map.digits()) tiles.push_back({digits, product_of(digits)});
-  std::vector<Digit> unused = map.unused();
-  std::reverse(unused.begin(), unused.end());
-  replica = {unused, product_of(unused)};
+}
+
+Size Routes::Along::number(Size position) const {
+  Size out = 0;
+  Size unit = 1;
+  for (const Part& part : parts) {
+    if (part.copied) continue;
+    out += unit * (position / part.digit.stride % part.digit.size);
+    unit *= part.digit.size;
+  }
+  return out;
+}
+
+Size Routes::Along::place(Size number, Size position) const {
+  Size out = 0;
+  for (const Part& part : parts) {
+    Size digit = 0;
+    if (part.copied) {
+      digit = position / part.digit.stride % part.digit.size;
+    } else {
+      digit = number % part.digit.size;
+      number /= part.digit.size;
+    }
+    out += part.weight * digit;
+  }
+  return out;
+}
+
+namespace {
+
+/// Digits cut where atoms end.
+std::vector<Digit> cut_at(const std::vector<Digit>& digits, const std::vector<Digit>& atoms) {
+  std::vector<Digit> out;
+  for (const Digit& digit : digits) {
+    for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
+      if (digit.stride <= atom->stride && atom->stride < digit.stride * digit.size) {
+        out.push_back(*atom);
+      }
+    }
+  }
+  return out;
+}
+
+bool contains(const std::vector<Digit>& digits, const Digit& digit) {
+  return std::find(digits.begin(), digits.end(), digit) != digits.end();
+}
+
+std::vector<Digit> minor_to_major(std::vector<Digit> digits) {
+  std::reverse(digits.begin(), digits.end());
+  return digits;
+}
+
+}  // namespace
+
+Routes::Along Routes::along(std::size_t k, const std::vector<Digit>& atoms) const {
+  Along out;
+  const Cuts& old = from_.layout->cuts()[k];
+  const Cuts& cuts = to_.layout->cuts()[k];
+  // Every old tile meets as many new ones, the first of which has that number times a whole number.
+  Size met = 0;
+  if (old.count() == 1) {
+    const Stretch all = meeting(*to_.layout, k, {0, old.global()});
+    if (all.begin != 0 || all.end != cuts.count()) return out;
+    met = cuts.count();
+  } else if (old.is_even() && cuts.is_even() && to_.layout->halos().empty() &&
+             cuts.count() % old.count() == 0) {
+    met = cuts.count() / old.count();
+  } else {
+    return out;
+  }
+  std::vector<Digit> digits = to_.tiles[k].digits;
+  const auto low = take_minor(digits, met);
+  if (!low) return out;
+  out.by_digits = true;
+  Size weight = 1;
+  for (const Digit& atom : cut_at(*low, atoms)) {
+    out.parts.push_back({.digit = atom, .weight = weight});
+    weight *= atom.size;
+  }
+  out.count = weight;
+  if (weight != met) out = {};  // an atom goes beyond what all old tiles meet
+  return out;
+}
+
+Routes::Turns Routes::turns(const std::optional<std::vector<Digit>>& atoms) const {
+  Turns out;
+  for (std::size_t k = 0; k < rank_; ++k) out.along.push_back(atoms ? along(k, *atoms) : Along{});
+  const auto replicas = [&atoms](const End& end) {
+    const std::vector<Digit> digits = minor_to_major(end.layout->numbers().unused());
+    return atoms ? cut_at(digits, *atoms) : digits;
+  };
+  const std::vector<Digit> free = replicas(from_);
+  std::vector<Digit> left;
+  const auto copy = [&](const Digit& atom) {
+    if (!atoms || !contains(free, atom)) return false;
+    out.copied.push_back(atom);
+    return true;
+  };
+  for (Along& along : out.along) {
+    along.count = 1;
+    for (Along::Part& part : along.parts) {
+      part.copied = copy(part.digit);
+      if (!part.copied) along.count *= part.digit.size;
+    }
+  }
+  for (const Digit& atom : replicas(to_)) {
+    if (copy(atom)) {
+      out.unsaid.push_back(atom);
+    } else {
+      left.push_back(atom);
+    }
+  }
+  out.replica = {left, product_of(left)};
+  left.clear();
+  for (const Digit& atom : free) {
+    if (!contains(out.copied, atom)) left.push_back(atom);
+  }
+  out.holder = {left, product_of(left)};
+  return out;
+}
+
+bool Routes::is_in_node(Size holders, Size target) const {
+  return part_of(tied_, holders) == part_of(tied_, target);
 }
 
 bool Routes::knows(const Layout& from, const Layout& to) {
@@ -46,9 +167,46 @@ bool Routes::knows(const Layout& from, const Layout& to) {
          from.halos().empty() && !from.addends() && !to.addends();
 }
 
-Routes::Routes(const Layout& from, const Layout& to) : rank_(from.rank()), from_(from), to_(to) {
+Routes::Routes(const Layout& from, const Layout& to, Size node_devices)
+    : rank_(from.rank()), from_(from), to_(to) {
   RETILE_ASSERT(knows(from, to) && from.devices() == to.devices() && from.global() == to.global(),
                 "routes are between layouts of one array by tile numbers");
+  RETILE_ASSERT(node_devices >= 1, "a node has devices");
+  // Where the ends count positions in other orders, no digit of one is a digit of the other.
+  const bool alike = from.numbers().order() == to.numbers().order();
+  std::vector<Digit> digits;
+  for (const End* end : {&from_, &to_}) {
+    for (const Numeral& tiles : end->tiles) {
+      digits.insert(digits.end(), tiles.digits.begin(), tiles.digits.end());
+    }
+  }
+  const Size devices = from.devices();
+  std::optional<std::vector<Digit>> atoms;
+  if (alike) atoms = common_factors(devices, digits);
+  even_ = turns(atoms);
+  keeps_to_nodes_ = node_devices == 1;
+  if (!atoms || keeps_to_nodes_ || devices % node_devices != 0 || from_.device_at) return;
+  digits.push_back({node_devices, devices / node_devices});
+  atoms = common_factors(devices, digits);
+  if (!atoms) return;
+  keeps_to_nodes_ = true;
+  Turns near = turns(atoms);
+  std::vector<Digit> left;
+  for (const Digit& atom : near.holder.digits) {
+    if (atom.stride >= node_devices) {
+      near.copied.push_back(atom);
+    } else {
+      left.push_back(atom);
+    }
+  }
+  if (left.size() == near.holder.digits.size()) return;
+  near.holder = {left, product_of(left)};
+  for (const Numeral& tiles : from_.tiles) {
+    for (const Digit& atom : cut_at(tiles.digits, *atoms)) {
+      if (atom.stride >= node_devices) tied_.push_back(atom);
+    }
+  }
+  in_node_ = std::move(near);
 }
 
 Stretch Routes::stretch(const Layout& layout, std::size_t k, Size tile) {
