@@ -30,6 +30,7 @@ Examples:
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --json
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct
+  retile lower --mesh x:4,y:4 '[4{y}16]' '[4{x}16]' --direct --node 4
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --as sdy
   retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB
   retile lower --many parameters.jsonl --rank 0 --json
@@ -56,7 +57,10 @@ class LowerVerb final : public Verb {
         "TYPE");
     options.text("--many", many_, std::string(many_help), "FILE");
     options.text("--rank", rank_, "with --many: the device whose own part is printed", "RANK");
-    options.text("--node", node_, std::string(node_help), "N");
+    options.text("--node", node_,
+                 "devices of a node, by their numbers: an exchange serves each from its own node where "
+                 "it can, and with --many what several of them need alike comes from other nodes once",
+                 "N");
     options.text("--memory-limit", planning_.memory_limit,
                  "most bytes per device, tile before and after a step together, with --many of all "
                  "arrays, which go in rounds",
@@ -75,9 +79,9 @@ class LowerVerb final : public Verb {
           "--direct is an exchange, --one-dim, --cost and --memory-limit are for plans"};
     }
     if (many_) return settle_many();
-    if (rank_ || node_) return Complaint{"--rank and --node are for --many"};
+    if (rank_) return Complaint{"--rank is for --many"};
     if (!is_module()) return problem_.missing();
-    if (form_ || json_ || direct_ || planning_.collectives || planning_.one_dim || counts_bytes) {
+    if (node_ || form_ || json_ || direct_ || planning_.collectives || planning_.one_dim || counts_bytes) {
       return Complaint{"a module is printed as a module, with plans of its own"};
     }
     return std::nullopt;
@@ -96,7 +100,10 @@ class LowerVerb final : public Verb {
     if (!element) return failed(element.error());
     const auto options = planning();
     if (!options) return failed(options.error());
-    const Result<Program> program = make(*problem, *options);
+    Result<Size> node = 1;
+    if (node_) node = parse_count(*node_, "--node", 1, max_devices);
+    if (!node) return failed(node.error());
+    const Result<Program> program = make(*problem, *options, {.node_devices = *node});
     if (!program && program.error().code == Code::infeasible) {
       return infeasible(*problem, *options, program.error(), "retile.plan/1", json_);
     }
@@ -145,11 +152,12 @@ class LowerVerb final : public Verb {
     return out ? Outcome{.out = *std::move(out)} : failed(out.error());
   }
 
-  [[nodiscard]] Result<Program> make(const Problem& problem, const PlanOptions& options) const {
-    if (direct_) return direct(problem);
+  [[nodiscard]] Result<Program> make(const Problem& problem, const PlanOptions& options,
+                                     const DirectOptions& exchange) const {
+    if (direct_) return direct(problem, exchange);
     const Result<Plan> planned = plan(problem, options);
     if (!planned) return refuse(planned.error());
-    return program_of(*planned);
+    return planned->exchange ? direct(planned->problem, exchange) : program_of(*planned);
   }
 
   /// A form, and what the elements are in it.
@@ -173,7 +181,7 @@ class LowerVerb final : public Verb {
       return emitted(program, wanted);
     }
     options.steps = Scope::one_dim;
-    const Result<Program> single = make(problem, options);
+    const Result<Program> single = make(problem, options, {});
     return single ? emitted(*single, wanted) : failed(single.error());
   }
   [[nodiscard]] Outcome emitted(const Program& program, const Written& wanted) const {

@@ -110,7 +110,8 @@ Result<std::optional<Program>> by_nodes(const Problem& problem, Size node_device
   if (!slices) return refuse(std::move(slices.error()));
   auto between = Problem::make(problem.from, *std::move(slices));
   if (!between) return refuse(std::move(between.error()));
-  auto first = direct(*between);
+  between->numbers = problem.numbers;
+  auto first = direct(*between, {.node_devices = node_devices});
   if (!first) return refuse(std::move(first.error()));
   Program out = without_steps(problem);
   out.steps.push_back(std::move(first->steps.front()));
@@ -124,6 +125,7 @@ Result<void> route_by_nodes(const Arrays& arrays, Schedule& schedule, Size node_
     const Problem& problem = arrays.kinds[k].problem;
     Way& way = schedule.ways[k];
     if (!way.is_exchange()) continue;
+    way.nearest = node_devices;
     const auto made = by_nodes(problem, node_devices);
     if (!made) return refuse(made.error());
     if (!*made) continue;

@@ -2,14 +2,12 @@
 
 #include <utility>
 
-#include "retile/exec/exchange/routes.h"
 #include "retile/program/moves.h"
 
 namespace retile::many {
 namespace {
 
-OwnStep of_routes(const Problem& problem, Size device) {
-  const Routes routes(problem.from, problem.to);
+OwnStep of_routes(const Routes& routes, const Problem& problem, Size device) {
   OwnStep out{.name = OpRow<Exchange>::name,
               .before = problem.from.tile(device),
               .after = problem.to.tile(device)};
@@ -37,8 +35,8 @@ OwnStep of_moves(const Step& step, const TileShapes& tiles, Moves& moves, Size d
 }  // namespace
 
 Result<std::vector<OwnStep>> own_steps(const Way& way, const Problem& problem, Size device) {
-  if (way.is_one_exchange() && Routes::knows(problem.from, problem.to)) {
-    return std::vector<OwnStep>{of_routes(problem, device)};
+  if (const auto routes = routes_of(way, problem)) {
+    return std::vector<OwnStep>{of_routes(*routes, problem, device)};
   }
   const auto program = program_of(way, problem);
   if (!program) return refuse(program.error());

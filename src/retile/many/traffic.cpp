@@ -57,8 +57,8 @@ class Counter {
 };
 
 /// Of an exchange whose boxes follow from device numbers.
-std::optional<Traffic> traffic_of_routes(const Problem& problem, Size node_devices) {
-  const Routes routes(problem.from, problem.to);
+std::optional<Traffic> traffic_of_routes(const Routes& routes, const Problem& problem,
+                                         Size node_devices) {
   Size boxes = 0;
   for (Size d = 0; d < problem.from.devices(); ++d) {
     boxes += std::min(routes.boxes(d), most_boxes);
@@ -114,6 +114,14 @@ std::vector<Size> tile_sizes(const Layout& layout) {
 
 }  // namespace
 
+std::optional<Routes> routes_of(const Way& way, const Problem& problem) {
+  if (!way.is_one_exchange() || !Routes::knows(problem.from, problem.to)) return std::nullopt;
+  if (way.nearest > 1 && problem.numbers.are_listed()) return std::nullopt;
+  Routes out(problem.from, problem.to, way.nearest);
+  if (!out.keeps_to_nodes()) return std::nullopt;
+  return out;
+}
+
 Result<Program> program_of(const Way& way, const Problem& problem) {
   if (way.node_devices > 0) {
     return by_nodes(problem, way.node_devices).map([](std::optional<Program>&& made) {
@@ -121,7 +129,8 @@ Result<Program> program_of(const Way& way, const Problem& problem) {
       return *std::move(made);
     });
   }
-  return way.direct ? direct(problem) : retile::program_of(way.plan);
+  return way.is_exchange() ? direct(problem, {.node_devices = way.nearest})
+                           : retile::program_of(way.plan);
 }
 
 std::optional<Traffic> traffic_of(const Program& program, const Problem& problem,
@@ -145,8 +154,8 @@ std::optional<Traffic> traffic_of(const Program& program, const Problem& problem
 
 Result<std::optional<Traffic>> traffic_of(const Way& way, const Problem& problem,
                                           Size node_devices) {
-  if (way.is_one_exchange() && Routes::knows(problem.from, problem.to)) {
-    return traffic_of_routes(problem, node_devices);
+  if (const auto routes = routes_of(way, problem)) {
+    return traffic_of_routes(*routes, problem, node_devices);
   }
   const auto program = program_of(way, problem);
   if (!program) {

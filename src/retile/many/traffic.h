@@ -6,6 +6,7 @@
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/exec/exchange/routes.h"
 #include "retile/many/arrays.h"
 #include "retile/plan/plan.h"
 #include "retile/program/program.h"
@@ -18,6 +19,7 @@ struct Way {
   bool direct = false;
   Size node_devices =
       0;  ///< more than 0: in two exchanges, to nodes of so many devices and inside them
+  Size nearest = 1;  ///< of so many devices each own node is a source first (DirectOptions)
   [[nodiscard]] bool is_exchange() const { return direct || plan.exchange.has_value(); }
   [[nodiscard]] bool is_one_exchange() const { return is_exchange() && node_devices == 0; }
 };
@@ -42,6 +44,10 @@ inline constexpr Size most_boxes = Size{1} << 24;
 /// \return nothing, too: a size overflows on the way
 [[nodiscard]] std::optional<Traffic> traffic_of(const Program& program, const Problem& problem,
                                                 Size node_devices = 0);
+
+/// Who sends what in a way that is one exchange and needs no list of all boxes; else nothing. The problem
+/// outlives it.
+[[nodiscard]] std::optional<Routes> routes_of(const Way& way, const Problem& problem);
 
 /// The steps of a way.
 /// \error as program_of(const Plan&), direct() and by_nodes()

@@ -18,6 +18,15 @@ struct Nodes {
   int most_processes = 0;  ///< on one node
   int on_machine = 0;      ///< how many share this one's cores, also where each is taken for a node
 
+  /// Processes of each node, if all have as many, numbered one node after the other; else 1.
+  [[nodiscard]] Size successive() const {
+    const auto each = static_cast<std::size_t>(most_processes);
+    if (each * static_cast<std::size_t>(count) != first.size()) return 1;
+    for (std::size_t p = 0; p < first.size(); ++p) {
+      if (first[p] != static_cast<int>(p / each * each)) return 1;
+    }
+    return most_processes;
+  }
   [[nodiscard]] bool together(const Transfer& transfer) const {
     return first[static_cast<std::size_t>(transfer.source)] ==
            first[static_cast<std::size_t>(transfer.target)];

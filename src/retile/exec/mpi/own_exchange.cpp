@@ -13,11 +13,13 @@ Result<OwnExchange> OwnExchange::find(const Task& task, Size transfer_limit) {
   const auto& steps = program.steps;
   if (steps.size() == 1) out.given_ = std::get_if<Exchange>(&steps.front().op);
   if (out.given_ != nullptr) return out;
+  // With one node alone nothing crosses.
+  const Size node_devices = task.nodes.count > 1 ? task.nodes.successive() : 1;
   if (Routes::knows(program.from, program.to)) {
-    out.routes_.emplace(program.from, program.to);
+    out.routes_.emplace(program.from, program.to, node_devices);
     return out;
   }
-  auto whole = direct(program, {.transfer_limit = transfer_limit});
+  auto whole = direct(program, {.transfer_limit = transfer_limit, .node_devices = node_devices});
   if (!whole) return tl::unexpected(whole.error());
   out.made_ = std::move(std::get<Exchange>(whole->steps.front().op));
   return out;
