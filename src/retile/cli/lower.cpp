@@ -8,6 +8,7 @@
 
 #include "retile/cli/many.h"
 #include "retile/cli/verb.h"
+#include "retile/cli/network.h"
 #include "retile/emit/emit.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/plan.h"
@@ -61,6 +62,7 @@ class LowerVerb final : public Verb {
                  "devices of a node, by their numbers: an exchange serves each from its own node where "
                  "it can, and with --many what several of them need alike comes from other nodes once",
                  "N");
+    options.text("--network", network_, std::string(network_help), "LINKS");
     options.text("--memory-limit", planning_.memory_limit,
                  "most bytes per device, tile before and after a step together, with --many of all "
                  "arrays, which go in rounds",
@@ -71,12 +73,15 @@ class LowerVerb final : public Verb {
     if (direct_ && planning_.collectives)
       return Complaint{"--direct is an exchange, --collectives has none"};
     if (form_ && json_) return Complaint{"--json is a form of its own, and --as another one"};
-    const bool counts_bytes = planning_.memory_limit || planning_.cost;
+    const bool counts_bytes = planning_.memory_limit || planning_.cost || network_;
+    if (network_ && (planning_.cost || planning_.collectives || many_)) {
+      return Complaint{"--network plans by time, without --cost, --collectives and --many"};
+    }
     if (planning_.dtype && !form_ && !many_ && !counts_bytes)
       return Complaint{"--dtype is for --as: a Program moves any elements"};
     if (direct_ && (planning_.one_dim || counts_bytes)) {
       return Complaint{
-          "--direct is an exchange, --one-dim, --cost and --memory-limit are for plans"};
+          "--direct is an exchange, --one-dim, --cost, --network and --memory-limit are for plans"};
     }
     if (many_) return settle_many();
     if (rank_) return Complaint{"--rank is for --many"};
@@ -131,7 +136,7 @@ class LowerVerb final : public Verb {
   /// A type of elements without a limit or a cost in bytes is one of --as alone, and may have no bytes.
   [[nodiscard]] Result<PlanOptions> planning() const {
     PlanningArguments out = planning_;
-    if (!out.memory_limit && !out.cost) out.dtype.reset();
+    if (!out.memory_limit && !out.cost && !network_) out.dtype.reset();
     return out.read();
   }
   [[nodiscard]] Outcome many() const {
@@ -155,6 +160,13 @@ class LowerVerb final : public Verb {
   [[nodiscard]] Result<Program> make(const Problem& problem, const PlanOptions& options,
                                      const DirectOptions& exchange) const {
     if (direct_) return direct(problem, exchange);
+    if (network_) {
+      const auto network = read_network(*network_, problem);
+      if (!network) return refuse(network.error());
+      auto planned = network::plan(problem, *network, options);
+      if (!planned) return refuse(planned.error());
+      return std::move(planned->program);
+    }
     const Result<Plan> planned = plan(problem, options);
     if (!planned) return refuse(planned.error());
     return planned->exchange ? direct(planned->problem, exchange) : program_of(*planned);
@@ -195,6 +207,7 @@ class LowerVerb final : public Verb {
   std::optional<std::string> many_;
   std::optional<std::string> rank_;
   std::optional<std::string> node_;
+  std::optional<std::string> network_;
   PlanningArguments planning_;
   std::optional<std::string> form_;
   bool direct_ = false;

@@ -5,6 +5,7 @@
 
 #include "retile/cli/json.h"
 #include "retile/cli/many.h"
+#include "retile/cli/network.h"
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
 #include "retile/draw/svg.h"
@@ -26,6 +27,7 @@ Examples:
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --explain
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB --json
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify
+  retile plan --mesh n:4,a:4 '[2048{a}8192, 8192]' '[8192, 2048{a}8192]' --network 'n:50GB/s:15us,*:450GB/s:5us'
   retile plan --mesh x:2,y:3 '[2{x}4, 6]' '[4, 2{y}6]' --svg tiles.svg
   retile plan --mesh x:4 --many parameters.jsonl --dtype bf16 --memory-limit 80GB)";
 
@@ -33,6 +35,7 @@ struct PlanArguments {
   ProblemArguments problem;
   std::optional<std::string> many;
   std::optional<std::string> node;
+  std::optional<std::string> network;
   bool json = false;
   bool explain = false;
   PlanningArguments planning;
@@ -126,6 +129,18 @@ Outcome infeasible(const Problem& problem, const PlanOptions& options, const Dia
 
 namespace {
 
+Outcome plan_on_network(const PlanArguments& arguments, const Problem& problem,
+                        const PlanOptions& options) {
+  const auto network = read_network(*arguments.network, problem);
+  if (!network) return failed(network.error());
+  const auto planned = network::plan(problem, *network, options);
+  if (planned) return network_outcome(*planned, *network, arguments.json);
+  if (planned.error().code == Code::infeasible) {
+    return infeasible(problem, options, planned.error(), "retile.plan/1", arguments.json);
+  }
+  return failed(planned.error());
+}
+
 Outcome work_on(const PlanArguments& arguments) {
   Result<PlanOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
@@ -136,6 +151,7 @@ Outcome work_on(const PlanArguments& arguments) {
   }
   const Result<Problem> problem = arguments.problem.read(true);
   if (!problem) return failed(problem.error());
+  if (arguments.network) return plan_on_network(arguments, *problem, *options);
   // Certificates of sums are of steps along one dimension.
   const bool adds = problem->from.addends() || problem->to.addends();
   if (arguments.certificate && adds) options->steps = Scope::one_dim;
@@ -170,6 +186,7 @@ class PlanVerb final : public Verb {
     options.flag("--collectives", given_.planning.collectives, std::string(collectives_help));
     options.flag("--one-dim", given_.planning.one_dim, std::string(one_dim_help));
     options.text("--cost", given_.planning.cost, std::string(cost_help), "MODEL");
+    options.text("--network", given_.network, std::string(network_help), "LINKS");
     options.text("--memory-limit", given_.planning.memory_limit,
                  "most bytes per device, tile before and after a step together, with --many of all "
                  "arrays; B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
@@ -185,6 +202,12 @@ class PlanVerb final : public Verb {
   [[nodiscard]] std::optional<Size> usual_timeout() const override { return std::nullopt; }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.many && given_.node) return Complaint{"--node is for --many"};
+    if (given_.network && (given_.planning.cost || given_.planning.collectives || given_.many ||
+                           given_.certificate || given_.svg || given_.explain)) {
+      return Complaint{
+          "--network plans by time, without --cost, --collectives, --many, --certificate, --svg and "
+          "--explain"};
+    }
     if (!given_.many) return given_.problem.missing();
     if (given_.certificate || given_.svg || given_.explain) {
       return Complaint{

@@ -1,0 +1,125 @@
+#include "retile/network/network.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "retile/core/assert.h"
+
+namespace retile::network {
+
+Network::Network(Size devices, std::vector<Level> levels)
+    : devices_(devices), levels_(std::move(levels)) {
+  std::vector<std::pair<Digit, std::size_t>> all;
+  domain_sizes_.push_back(1);
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    Size size = domain_sizes_.back();
+    for (const Digit& digit : levels_[l].digits) {
+      all.emplace_back(digit, l);
+      size *= digit.size;
+    }
+    domain_sizes_.push_back(size);
+    if (l == 0) continue;
+    const Link& inner = levels_[l - 1].link;
+    const Link& outer = levels_[l].link;
+    RETILE_ASSERT(outer.bytes_per_second <= inner.bytes_per_second && outer.latency >= inner.latency,
+                  "levels go from the inside out");
+  }
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.first.stride < b.first.stride; });
+  Size reach = 1;
+  for (const auto& [digit, level] : all) {
+    RETILE_ASSERT(digit.stride == reach, "every digit has one level");
+    reach *= digit.size;
+    all_.push_back(digit);
+    level_at_.push_back(level);
+  }
+  RETILE_ASSERT(reach == devices_, "every digit has one level");
+}
+
+std::size_t Network::level_of(Size stride) const {
+  std::size_t at = 0;
+  while (at + 1 < all_.size() && all_[at + 1].stride <= stride) ++at;
+  return level_at_.empty() ? 0 : level_at_[at];
+}
+
+std::size_t Network::level_between(Size a, Size b) const {
+  std::size_t out = 0;
+  for (std::size_t k = 0; k < all_.size(); ++k) {
+    const Digit& digit = all_[k];
+    if (a / digit.stride % digit.size != b / digit.stride % digit.size) {
+      out = std::max(out, level_at_[k]);
+    }
+  }
+  return out;
+}
+
+std::vector<Digit> Network::cut(const std::vector<Digit>& digits) const {
+  std::vector<Digit> out;
+  for (Digit digit : digits) {
+    for (std::size_t k = 1; k < all_.size(); ++k) {
+      const Size at = all_[k].stride;
+      if (level_at_[k] == level_at_[k - 1] || at <= digit.stride) continue;
+      // A digit across which a level ends belongs to the outer one as a whole where the end does not
+      // divide it.
+      if (at >= digit.stride * digit.size || at % digit.stride != 0) continue;
+      const Size minor = at / digit.stride;
+      if (digit.size % minor != 0) continue;
+      out.push_back({digit.stride, minor});
+      digit = {at, digit.size / minor};
+    }
+    out.push_back(digit);
+  }
+  return out;
+}
+
+Wide Network::time(const std::vector<Wide>& bytes) const {
+  constexpr Wide second = 1'000'000'000'000;
+  Wide out = 0;
+  Size latency = 0;
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    if (bytes[l] == 0) continue;
+    const auto rate = static_cast<Wide>(levels_[l].link.bytes_per_second);
+    out = std::max(out, (bytes[l] * second + rate - 1) / rate);
+    latency = std::max(latency, levels_[l].link.latency);
+  }
+  return out + static_cast<Wide>(latency);
+}
+
+namespace {
+
+Wide wide(Size size) { return static_cast<Wide>(size); }
+
+}  // namespace
+
+std::vector<Wide> Traffic::allgather(Wide tile, const std::vector<Size>& members) {
+  std::vector<Wide> out;
+  const Wide all = tile * wide(members.back());
+  for (std::size_t l = 0; l + 1 < members.size(); ++l) {
+    // The rounding up of what comes in from outside is what is left inside.
+    out.push_back((all + wide(members[l]) - 1) / wide(members[l]) -
+                  (all + wide(members[l + 1]) - 1) / wide(members[l + 1]));
+  }
+  return out;
+}
+
+std::vector<Wide> Traffic::alltoall(Wide tile, const std::vector<Size>& members) {
+  std::vector<Wide> out;
+  const Wide all = wide(members.back());
+  for (std::size_t l = 0; l + 1 < members.size(); ++l) {
+    out.push_back((tile * wide(members[l + 1] - members[l]) + all - 1) / all);
+  }
+  return out;
+}
+
+std::vector<Wide> Traffic::reducescatter(Wide tile, const std::vector<Size>& members) {
+  const Wide all = wide(members.back());
+  return allgather((tile + all - 1) / all, members);
+}
+
+std::vector<Wide> Traffic::allreduce(Wide tile, const std::vector<Size>& members) {
+  std::vector<Wide> out = reducescatter(tile, members);
+  for (Wide& bytes : out) bytes *= 2;
+  return out;
+}
+
+}  // namespace retile::network

@@ -1,0 +1,81 @@
+#include "retile/network/plan.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "retile/lower/lower.h"
+#include "retile/network/search.h"
+
+namespace retile::network {
+namespace {
+
+bool is_searched(const Layout& layout) {
+  return layout.is_even() && layout.is_compact() && layout.in_boxes() && layout.halos().empty() &&
+         !layout.addends();
+}
+
+/// One step as lowering prints it.
+Step lowered(const Layout& before, const FoundStep& found) {
+  Plan plan;
+  plan.problem.from = before;
+  plan.problem.to = found.after;
+  plan.steps = {found.step};
+  if (found.step.op == Collective::allpermute) plan.permutation = Permutation{before, found.after};
+  return std::move(lower(plan).steps.front());
+}
+
+Program program_of(const Problem& problem, const std::vector<FoundStep>& steps) {
+  Program out = without_steps(problem);
+  const Layout* before = &problem.from;
+  for (const FoundStep& step : steps) {
+    out.steps.push_back(lowered(*before, step));
+    before = &step.after;
+  }
+  out.numbers = problem.numbers;
+  return out;
+}
+
+}  // namespace
+
+Result<NetworkPlan> plan(const Problem& problem, const Network& network,
+                         const PlanOptions& options) {
+  PlanOptions usual = options;
+  usual.cost_model = CostModel::paper;
+  usual.steps = Scope::one_dim;
+  const auto planned = retile::plan(problem, usual);
+  if (!planned) return refuse(planned.error());
+  auto program = retile::program_of(*planned);
+  if (!program) return refuse(program.error());
+  auto steps = times_of(*program, network, options.element_bytes);
+  if (!steps) return refuse(steps.error());
+  const auto time = time_of(*steps);
+  if (!time) return refuse(time.error());
+  NetworkPlan out{.program = *std::move(program), .steps = *std::move(steps), .time = *time,
+                  .usual_time = *time};
+  if (!is_searched(problem.from) || !is_searched(problem.to)) return out;
+  SearchOptions search_options{.element_bytes = options.element_bytes,
+                               .most_tile = planned->bound,
+                               .known = static_cast<Wide>(*time) + 1};
+  if (options.memory_limit_bytes) {
+    search_options.most_resident = *options.memory_limit_bytes / options.element_bytes;
+    search_options.most_tile = std::max(planned->bound, *search_options.most_resident);
+  }
+  const Found found = search(problem, network, search_options);
+  out.complete = found.complete;
+  out.work = found.work;
+  out.lower_bound = static_cast<Size>(std::min<Wide>(found.lower_bound, static_cast<Wide>(*time)));
+  if (found.steps) {
+    out.program = program_of(problem, *found.steps);
+    auto times = times_of(out.program, network, options.element_bytes);
+    if (!times) return refuse(times.error());
+    out.steps = *std::move(times);
+    const auto sum = time_of(out.steps);
+    if (!sum) return refuse(sum.error());
+    out.time = *sum;
+  }
+  out.optimal = out.time == out.lower_bound;
+  return out;
+}
+
+}  // namespace retile::network

@@ -1,0 +1,177 @@
+#include "retile/network/times.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "retile/core/cases.h"
+#include "retile/program/apply.h"
+#include "retile/program/moves.h"
+
+namespace retile::network {
+namespace {
+
+tl::unexpected<Diagnostic> too_long() {
+  return refuse({.code = Code::size_overflow,
+                 .message = "the time of the plan does not fit in 63 bits of picoseconds"});
+}
+
+Size largest(const TileShapes& tiles) {
+  Size out = 0;
+  for (const Shape& tile : tiles) {
+    Size size = 1;
+    for (const Size extent : tile) size *= extent;  // of an array that fits
+    out = std::max(out, size);
+  }
+  return out;
+}
+
+/// The levels of each device, as numbers of its domains: [level][device], the whole network last.
+class Domains {
+ public:
+  explicit Domains(const Network& network) : network_(network) {}
+
+  /// How many of a row are in the same domain of each level, of the member with the fewest.
+  [[nodiscard]] std::vector<Size> members(const std::vector<Size>& row) const {
+    std::vector<Size> out;
+    const std::size_t levels = network_.levels().size();
+    for (std::size_t l = 0; l <= levels; ++l) {
+      std::map<Size, Size> counts;
+      for (const Size device : row) ++counts[domain(device, l)];
+      Size least = std::numeric_limits<Size>::max();
+      for (const auto& [number, count] : counts) least = std::min(least, count);
+      out.push_back(least);
+    }
+    return out;
+  }
+
+ private:
+  /// What a device has in the digits of level l and beyond.
+  [[nodiscard]] Size domain(Size device, std::size_t l) const {
+    Size out = 0;
+    for (std::size_t k = l; k < network_.levels().size(); ++k) {
+      for (const Digit& digit : network_.levels()[k].digits) {
+        out += device / digit.stride % digit.size * digit.stride;
+      }
+    }
+    return out;
+  }
+
+  const Network& network_;
+};
+
+using Share = std::vector<Wide> (*)(Wide tile, const std::vector<Size>& members);
+
+/// The busiest group's, level by level.
+std::vector<Wide> of_groups(const Network& network, const DeviceTable& groups, Size tile,
+                            Share share) {
+  const Domains domains(network);
+  std::vector<Wide> out(network.levels().size(), 0);
+  for (const std::vector<Size>& row : groups.to_rows()) {
+    if (row.size() < 2) continue;
+    const std::vector<Wide> here = share(static_cast<Wide>(tile), domains.members(row));
+    for (std::size_t l = 0; l < out.size(); ++l) out[l] = std::max(out[l], here[l]);
+  }
+  return out;
+}
+
+/// The busiest device's of moves that are counted one by one.
+class Boxes {
+ public:
+  explicit Boxes(const Network& network) : network_(network) {
+    for (auto* side : {&received_, &sent_}) {
+      side->assign(static_cast<std::size_t>(network.devices()),
+                   std::vector<Wide>(network.levels().size(), 0));
+    }
+  }
+  void note(const Transfer& box) {
+    if (box.source == box.target) return;
+    Wide size = 1;
+    for (const Size extent : box.shape) size *= static_cast<Wide>(extent);
+    const std::size_t level = network_.level_between(box.source, box.target);
+    received_[static_cast<std::size_t>(box.target)][level] += size;
+    sent_[static_cast<std::size_t>(box.source)][level] += size;
+  }
+  [[nodiscard]] std::vector<Wide> busiest() const {
+    std::vector<Wide> out(network_.levels().size(), 0);
+    for (const auto* side : {&received_, &sent_}) {
+      for (const std::vector<Wide>& device : *side) {
+        for (std::size_t l = 0; l < out.size(); ++l) out[l] = std::max(out[l], device[l]);
+      }
+    }
+    return out;
+  }
+
+ private:
+  const Network& network_;
+  std::vector<std::vector<Wide>> received_;
+  std::vector<std::vector<Wide>> sent_;
+};
+
+Share share_of(const Op& op) {
+  return match(
+      op, [](const Dynslice&) -> Share { return nullptr; },
+      [](const Allgather&) -> Share { return Traffic::allgather; },
+      [](const Alltoall&) -> Share { return Traffic::alltoall; },
+      [](const Allpermute&) -> Share { return nullptr; },
+      [](const Exchange&) -> Share { return nullptr; },
+      [](const Reducescatter&) -> Share { return Traffic::reducescatter; },
+      [](const Allreduce&) -> Share { return Traffic::allreduce; },
+      [](const Unreduce&) -> Share { return nullptr; },
+      [](const Embed&) -> Share { return nullptr; },
+      [](const AllgatherDims&) -> Share { return Traffic::allgather; },
+      [](const AlltoallDims&) -> Share { return Traffic::alltoall; });
+}
+
+}  // namespace
+
+Result<std::vector<StepTime>> times_of(const Program& program, const Network& network,
+                                       Size element_bytes) {
+  std::vector<StepTime> out;
+  TileShapes tiles = shapes_of(program.from);
+  for (const Step& step : program.steps) {
+    std::vector<Wide> bytes(network.levels().size(), 0);
+    tl::expected<TileShapes, Refusal> after;
+    if (const Share share = share_of(step.op)) {
+      const DeviceTable* const groups = groups_of(step.op);
+      bytes = of_groups(network, *groups, largest(tiles), share);
+      after = tiles_after(step, tiles);
+    } else if (std::holds_alternative<Allpermute>(step.op) ||
+               std::holds_alternative<Exchange>(step.op)) {
+      Boxes boxes(network);
+      Size count = 0;
+      after = each_move(step, tiles, [&](Transfer&& box) {
+        if (++count <= most_transfers) boxes.note(box);
+      });
+      if (count > most_transfers) {
+        return refuse(Code::limit_reached, "a step moves more boxes than are looked at");
+      }
+      bytes = boxes.busiest();
+    } else {
+      after = tiles_after(step, tiles);
+    }
+    if (!after) return refuse(Code::inapplicable, "a step of the Program cannot be applied");
+    tiles = *std::move(after);
+    for (Wide& amount : bytes) amount *= static_cast<Wide>(element_bytes);
+    const Wide time = network.time(bytes);
+    constexpr Wide most = std::numeric_limits<Size>::max();
+    StepTime made{.bytes = {}, .time = static_cast<Size>(std::min(time, most))};
+    for (const Wide amount : bytes) made.bytes.push_back(static_cast<Size>(std::min(amount, most)));
+    if (time > most) return too_long();
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+Result<Size> time_of(const std::vector<StepTime>& steps) {
+  Size out = 0;
+  for (const StepTime& step : steps) {
+    const auto sum = checked_add(out, step.time);
+    if (!sum) return too_long();
+    out = *sum;
+  }
+  return out;
+}
+
+}  // namespace retile::network
