@@ -372,8 +372,8 @@ class Search {
       if (hole.dim == rank_) {
         Lists next(rank_);
         for (std::size_t i = 0; i < rank_; ++i) next[i] = joined(filled[i]);
-        relax(state(std::move(next)), at, nodes_[at].label,
-              {Collective::allpermute, 0, 0, 1, {}});
+        const Label label = nodes_[at].label;  // which a new state may move elsewhere
+        relax(state(std::move(next)), at, label, {Collective::allpermute, 0, 0, 1, {}});
         return;
       }
       const Digit& digit = pattern[hole.dim][hole.digit];
