@@ -15,6 +15,9 @@ bool is_searched(const Layout& layout) {
          !layout.addends();
 }
 
+/// Up to so many all that there is is looked at: some ten thousand states.
+constexpr Size most_devices = 128;
+
 /// One step as lowering prints it.
 Step lowered(const Layout& before, const FoundStep& found) {
   Plan plan;
@@ -61,9 +64,19 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
     search_options.most_resident = *options.memory_limit_bytes / options.element_bytes;
     search_options.most_tile = std::max(planned->bound, *search_options.most_resident);
   }
-  const Found found = search(problem, network, search_options);
-  out.complete = found.complete;
+  // Whole digits are few, and soon looked at: then the search for parts of them has less left to look at.
+  const bool is_small = problem.from.devices() <= most_devices;
+  search_options.most_work = is_small ? Size{1} << 20 : Size{1} << 13;
+  search_options.whole_digits = true;
+  Found found = search(problem, network, search_options);
   out.work = found.work;
+  if (found.steps) search_options.known = found.time;
+  search_options.whole_digits = false;
+  Found finer = search(problem, network, search_options);
+  out.complete = finer.complete;
+  out.work += finer.work;
+  found.lower_bound = std::min(finer.lower_bound, found.time);
+  if (finer.steps && finer.time < found.time) found = std::move(finer);
   out.lower_bound = static_cast<Size>(std::min<Wide>(found.lower_bound, static_cast<Wide>(*time)));
   if (found.steps) {
     out.program = program_of(problem, *found.steps);

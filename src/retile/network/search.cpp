@@ -59,6 +59,7 @@ class Search {
         global_(problem.from.global()) {
     for (const auto& prime : factorize(devices_)) primes_.push_back(prime.prime);
     target_ = problem.to.digits();
+    if (options.whole_digits) find_cuts();
     for (std::size_t l = 0; l < levels_; ++l) needed_.push_back(fixed_of(target_, l));
   }
 
@@ -98,8 +99,7 @@ class Search {
       out.time = end.label.time;
       out.steps = steps_to(goal);
     } else {
-      RETILE_ASSERT(options_.known.has_value(), "without anything known a permutation leads there");
-      out.time = *options_.known;
+      out.time = options_.known.value_or(std::numeric_limits<Wide>::max());
     }
     out.lower_bound = std::min(open, out.time);
     return out;
@@ -187,6 +187,27 @@ class Search {
     std::push_heap(heap_.begin(), heap_.end());
   }
 
+  /// Where digits may be cut if only whole ones are moved.
+  void find_cuts() {
+    for (const Lists* const lists : {&problem_.from.digits(), &problem_.to.digits()}) {
+      for (const auto& list : *lists) {
+        for (const Digit& digit : network_.cut(list)) {
+          cuts_.push_back(digit.stride);
+          cuts_.push_back(digit.stride * digit.size);
+        }
+      }
+    }
+    for (const Level& level : network_.levels()) {
+      for (const Digit& digit : level.digits) cuts_.push_back(digit.stride);
+    }
+    cuts_.push_back(devices_);
+    std::sort(cuts_.begin(), cuts_.end());
+    cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+  }
+  [[nodiscard]] bool may_cut(Size stride) const {
+    return cuts_.empty() || std::binary_search(cuts_.begin(), cuts_.end(), stride);
+  }
+
   // ---- Steps ------------------------------------------------------------------------------------
 
   [[nodiscard]] std::vector<Size> members_of(const std::vector<Digit>& digits) const {
@@ -216,7 +237,7 @@ class Search {
       for (std::size_t k = 0; k < lists[i].size(); ++k) {
         const Digit digit = lists[i][k];
         for (Size part = 2; part <= digit.size; ++part) {
-          if (digit.size % part != 0) continue;
+          if (digit.size % part != 0 || !may_cut(digit.stride * part)) continue;
           std::vector<Digit> off = popped;
           off.push_back({digit.stride, part});
           next[i].assign(lists[i].begin() + static_cast<std::ptrdiff_t>(k) + 1, lists[i].end());
@@ -277,10 +298,19 @@ class Search {
     return out;
   }
 
-  /// Calls use(digit) for every part of prime size of some digits.
+  /// Calls use(digit) for every part of prime size of some digits, or for each between two cuts.
   template <typename Use>
-  void each_prime_digit(const std::vector<Digit>& digits, const Use& use) const {
+  void each_part(const std::vector<Digit>& digits, const Use& use) const {
     for (const Digit& digit : digits) {
+      if (!cuts_.empty()) {
+        Size from = digit.stride;
+        for (const Size cut : cuts_) {
+          if (cut <= from || cut > digit.stride * digit.size || cut % from != 0) continue;
+          use(Digit{from, cut / from});
+          from = cut;
+        }
+        continue;
+      }
       for (const Size prime : primes_) {
         if (digit.size % prime != 0) continue;
         for (Size inside = 1; inside <= digit.size / prime; ++inside) {
@@ -291,7 +321,7 @@ class Search {
   }
 
   void slices(std::uint32_t at, const Lists& lists, const Label& label) {
-    each_prime_digit(unused(lists), [&](const Digit& digit) {
+    each_part(unused(lists), [&](const Digit& digit) {
       for (std::size_t i = 0; i < rank_; ++i) {
         if (tile_along(lists, i) % digit.size != 0) continue;
         Lists next = lists;
@@ -386,7 +416,7 @@ class Search {
       }
       hole.left = digit.size;
     }
-    each_prime_digit(free, [&](const Digit& digit) {
+    each_part(free, [&](const Digit& digit) {
       if (hole.left % digit.size != 0) return;
       std::vector<Digit> rest;
       for (const Digit& have : free) {
@@ -522,6 +552,7 @@ class Search {
   std::size_t levels_;
   const Shape& global_;
   std::vector<Size> primes_;
+  std::vector<Size> cuts_;  ///< empty: anywhere
   Lists target_;
   std::vector<std::vector<std::vector<Fixed>>> needed_;  // by level
   std::unordered_map<std::u32string, std::uint32_t> numbers_;

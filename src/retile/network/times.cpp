@@ -8,6 +8,7 @@
 #include "retile/core/cases.h"
 #include "retile/program/apply.h"
 #include "retile/program/moves.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile::network {
 namespace {
@@ -15,16 +16,6 @@ namespace {
 tl::unexpected<Diagnostic> too_long() {
   return refuse({.code = Code::size_overflow,
                  .message = "the time of the plan does not fit in 63 bits of picoseconds"});
-}
-
-Size largest(const TileShapes& tiles) {
-  Size out = 0;
-  for (const Shape& tile : tiles) {
-    Size size = 1;
-    for (const Size extent : tile) size *= extent;  // of an array that fits
-    out = std::max(out, size);
-  }
-  return out;
 }
 
 /// The levels of each device, as numbers of its domains: [level][device], the whole network last.
@@ -128,31 +119,28 @@ Share share_of(const Op& op) {
 
 Result<std::vector<StepTime>> times_of(const Program& program, const Network& network,
                                        Size element_bytes) {
+  const auto shapes = tile_shapes(program, element_bytes);
+  if (!shapes) return refuse(shapes.error());
   std::vector<StepTime> out;
-  TileShapes tiles = shapes_of(program.from);
-  for (const Step& step : program.steps) {
+  for (std::size_t k = 0; k < program.steps.size(); ++k) {
+    const Step& step = program.steps[k];
+    const DeviceShapes& tiles = (*shapes)[k];
     std::vector<Wide> bytes(network.levels().size(), 0);
-    tl::expected<TileShapes, Refusal> after;
     if (const Share share = share_of(step.op)) {
-      const DeviceTable* const groups = groups_of(step.op);
-      bytes = of_groups(network, *groups, largest(tiles), share);
-      after = tiles_after(step, tiles);
+      bytes = of_groups(network, *groups_of(step.op), checked_product(tiles.largest()).value_or(0),
+                        share);
     } else if (std::holds_alternative<Allpermute>(step.op) ||
                std::holds_alternative<Exchange>(step.op)) {
       Boxes boxes(network);
       Size count = 0;
-      after = each_move(step, tiles, [&](Transfer&& box) {
+      const auto moved = each_move(step, tiles.of_all(program.devices), [&](Transfer&& box) {
         if (++count <= most_transfers) boxes.note(box);
       });
-      if (count > most_transfers) {
+      if (count > most_transfers || !moved) {
         return refuse(Code::limit_reached, "a step moves more boxes than are looked at");
       }
       bytes = boxes.busiest();
-    } else {
-      after = tiles_after(step, tiles);
     }
-    if (!after) return refuse(Code::inapplicable, "a step of the Program cannot be applied");
-    tiles = *std::move(after);
     for (Wide& amount : bytes) amount *= static_cast<Wide>(element_bytes);
     const Wide time = network.time(bytes);
     constexpr Wide most = std::numeric_limits<Size>::max();
