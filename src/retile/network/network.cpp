@@ -36,10 +36,22 @@ Network::Network(Size devices, std::vector<Level> levels)
   RETILE_ASSERT(reach == devices_, "every digit has one level");
 }
 
-std::size_t Network::level_of(Size stride) const {
-  std::size_t at = 0;
-  while (at + 1 < all_.size() && all_[at + 1].stride <= stride) ++at;
-  return level_at_.empty() ? 0 : level_at_[at];
+std::size_t Network::level_of(const Digit& digit) const {
+  std::size_t out = 0;
+  const Size end = digit.stride * digit.size;
+  for (std::size_t k = 0; k < all_.size(); ++k) {
+    const bool meets = all_[k].stride < end && digit.stride < all_[k].stride * all_[k].size;
+    if (meets) out = std::max(out, level_at_[k]);
+  }
+  return out;
+}
+
+bool Network::nests(Size stride) const {
+  for (std::size_t k = 1; k < all_.size(); ++k) {
+    const Size at = all_[k].stride;
+    if (level_at_[k] != level_at_[k - 1] && at % stride != 0 && stride % at != 0) return false;
+  }
+  return true;
 }
 
 std::size_t Network::level_between(Size a, Size b) const {

@@ -44,8 +44,10 @@ class Network {
 
   [[nodiscard]] Size devices() const { return devices_; }
   [[nodiscard]] const std::vector<Level>& levels() const { return levels_; }
-  /// The level of the digit that begins at a stride.
-  [[nodiscard]] std::size_t level_of(Size stride) const;
+  /// The outermost level that a digit reaches into.
+  [[nodiscard]] std::size_t level_of(const Digit& digit) const;
+  /// Whether digits that end at a stride lie within one level each, however they are cut further.
+  [[nodiscard]] bool nests(Size stride) const;
   /// The outermost level in which two devices differ. Precondition: they are two.
   [[nodiscard]] std::size_t level_between(Size a, Size b) const;
   /// Devices of a domain of level l; l may be the number of levels.

@@ -205,6 +205,7 @@ class Search {
     cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
   }
   [[nodiscard]] bool may_cut(Size stride) const {
+    if (!network_.nests(stride)) return false;
     return cuts_.empty() || std::binary_search(cuts_.begin(), cuts_.end(), stride);
   }
 
@@ -213,7 +214,7 @@ class Search {
   [[nodiscard]] std::vector<Size> members_of(const std::vector<Digit>& digits) const {
     std::vector<Size> out(levels_ + 1, 1);
     for (const Digit& digit : network_.cut(digits)) {
-      for (std::size_t l = network_.level_of(digit.stride) + 1; l <= levels_; ++l) {
+      for (std::size_t l = network_.level_of(digit) + 1; l <= levels_; ++l) {
         out[l] *= digit.size;
       }
     }
@@ -314,7 +315,9 @@ class Search {
       for (const Size prime : primes_) {
         if (digit.size % prime != 0) continue;
         for (Size inside = 1; inside <= digit.size / prime; ++inside) {
-          if (digit.size / prime % inside == 0) use(Digit{digit.stride * inside, prime});
+          const Size stride = digit.stride * inside;
+          if (digit.size / prime % inside != 0) continue;
+          if (network_.nests(stride) && network_.nests(stride * prime)) use(Digit{stride, prime});
         }
       }
     }
@@ -345,7 +348,7 @@ class Search {
     for (std::size_t i = 0; i < rank_; ++i) {
       for (const Digit& digit : network_.cut(lists[i])) {
         auto& list = pattern[i];
-        if (network_.level_of(digit.stride) > l) {
+        if (network_.level_of(digit) > l) {
           list.push_back(digit);
         } else if (!list.empty() && list.back().stride == 0) {
           list.back().size *= digit.size;
@@ -445,7 +448,7 @@ class Search {
       for (const Digit& digit : network_.cut(lists[i])) {
         const Size high = low * digit.size;
         const bool is_open = digit.stride == 0;  // of a class, at a level inside it
-        if (!is_open && network_.level_of(digit.stride) >= l) out[i].push_back({low, high, digit.stride});
+        if (!is_open && network_.level_of(digit) >= l) out[i].push_back({low, high, digit.stride});
         low = high;
       }
     }
