@@ -50,7 +50,11 @@ inline Index link_between(const Mesh& H, const Network& N, const Point& a, const
 class TimedTypes {
  public:
   TimedTypes(Mesh H, Network N, const Sizes& g, Size bytes)
-      : H_(std::move(H)), N_(std::move(N)), bytes_(bytes), points_(points(H_)), types_(all_types(H_, g)) {
+      : H_(std::move(H)),
+        N_(std::move(N)),
+        bytes_(bytes),
+        points_(points(H_)),
+        types_(all_types(H_, g)) {
     for (const Type& tau : types_) maps_.push_back(*base_offset_map(H_, tau));
     for (Index a = 0; a < types_.size(); ++a) {
       std::vector<Names> lists;
@@ -139,7 +143,8 @@ class TimedTypes {
       const Picoseconds n = m.back();
       for (Index l = 0; l < bytes.size(); ++l) {
         // Every tile enters a domain once, and its members share it; or everybody gets a piece of each.
-        bytes[l] = p.p == Op::allgather ? n * t / m[l] - n * t / m[l + 1] : t / n * (m[l + 1] - m[l]);
+        bytes[l] =
+            p.p == Op::allgather ? n * t / m[l] - n * t / m[l + 1] : t / n * (m[l + 1] - m[l]);
       }
     }
     return time_of(N_, bytes);

@@ -285,7 +285,7 @@ class Ranks(Case):
         self.refused(retile("lower", "--many", "-", "--rank", "12", stdin=text), 2, "no array is on this device")
         self.refused(retile("lower", "--many", "-", "--rank", "-1", stdin=text), 2, "--rank: not a whole number")
         self.refused(retile("lower", "--many", "-", stdin=text), 2, "--rank is missing")
-        self.refused(retile("lower", "--rank", "1", "--mesh", "x:2", "[2]", "[2]"), 2, "are for --many")
+        self.refused(retile("lower", "--rank", "1", "--mesh", "x:2", "[2]", "[2]"), 2, "--rank is for --many")
         self.refused(retile("lower", "--many", "-", "--rank", "1", "--direct", stdin=text), 2, "are of one array")
 
 

@@ -170,6 +170,7 @@ CALLS = [
     (["plan", "--json", "--mesh", "a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]"], ""),
     (["plan", "--json", "--mesh", "p:4", "[3{p}12]", "[3{p}12<1,1>]", "--collectives"], ""),
     (["plan", "--json", "--mesh", "p:4", "[3{p}12]", "[1@{p}12]"], ""),
+    (["plan", "--json", "--mesh", "n:2,a:2", "[4{a}8, 2]", "[4{n}8, 2]", "--network", "n:1GB/s:1us,*:2GB/s:1us"], ""),
     (["plan", "--json", "--many", "-"], MANY),
     (["plan", "--json", "--many", "-", "--node", "2"], MANY),
     (["plan", "--json", "--many", "-", "--memory-limit", "1"], MANY),

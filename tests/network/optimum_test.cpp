@@ -11,7 +11,7 @@
 
 #include "retile/check/check.h"
 #include "retile/network/plan.h"
-#include "retile/network/search.h"
+#include "retile/network/timed_search.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/program/forms/text.h"
@@ -21,8 +21,6 @@
 
 namespace retile::test::network_optimum_test {
 namespace {
-
-constexpr Size tera = 1'000'000'000'000;
 
 /// The links of the axes of a mesh, as both sides have them.
 struct Links {
@@ -70,6 +68,7 @@ TEST_P(EveryPair, takes_the_least_time) {
   Size pairs = 0;
   Size faster = 0;  // than the plan that does not know the network
   for (const bool latency_counts : {false, true}) {
+    if (latency_counts && mesh.device_count() > 12) continue;  // which takes as long as all others
     // A fast link inside and slower ones around it.
     std::vector<network::Link> speeds;
     Size rate = latency_counts ? Size{1} << 30 : Size{1} << 16;
@@ -87,8 +86,7 @@ TEST_P(EveryPair, takes_the_least_time) {
       for (std::size_t b = 0; b < types.size(); ++b) {
         if (random() % static_cast<std::uint64_t>(types.size() / 40 + 1) != 0) continue;
         const Problem problem = make_problem(mesh, types[a], types[b]).value();
-        const auto least =
-            timed.least(a, spec::localsize(timed.types()[b]))[b].value();
+        const auto least = timed.least(a, spec::localsize(timed.types()[b]))[b].value();
         const auto made = network::plan(problem, network.ours, {}).value();
         const std::string text = to_text(types[a]) + " ~> " + to_text(types[b]);
         ASSERT_TRUE(made.optimal) << text;
@@ -111,13 +109,14 @@ TEST_P(EveryPair, takes_the_least_time) {
   EXPECT_GT(faster, pairs / 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Meshes, EveryPair,
-    ::testing::Values(Row{"n:2,a:2", {1, 0}, {8, 8}}, Row{"n:2,a:2,b:2", {1, 0, 0}, {16, 8}},
-                      Row{"n:2,a:3", {1, 0}, {12, 6}}, Row{"n:3,a:2,b:2", {1, 0, 0}, {24, 12}},
-                      Row{"r:2,n:2,a:2", {2, 1, 0}, {8, 16}},
-                      Row{"n:2,m:2,a:2,b:2", {1, 1, 0, 0}, {16, 16}},
-                      Row{"n:2,a:3,b:2", {1, 0, 0}, {12, 12}, false}));
+INSTANTIATE_TEST_SUITE_P(Meshes, EveryPair,
+                         ::testing::Values(Row{"n:2,a:2", {1, 0}, {8, 8}},
+                                           Row{"n:2,a:2,b:2", {1, 0, 0}, {16, 8}},
+                                           Row{"n:2,a:3", {1, 0}, {12, 6}},
+                                           Row{"n:3,a:2,b:2", {1, 0, 0}, {24, 12}},
+                                           Row{"r:2,n:2,a:2", {2, 1, 0}, {8, 16}},
+                                           Row{"n:2,m:2,a:2,b:2", {1, 1, 0, 0}, {16, 16}},
+                                           Row{"n:2,a:3,b:2", {1, 0, 0}, {12, 12}, false}));
 
 TEST(Optimum, a_price_that_is_wrong_is_noticed) {
   // Control of both sides: the same problem on a network whose links are the other way round.
@@ -128,16 +127,15 @@ TEST(Optimum, a_price_that_is_wrong_is_noticed) {
   Size differ = 0;
   for (std::size_t a = 0; a < timed.types().size(); ++a) {
     for (std::size_t b = 0; b < timed.types().size(); ++b) {
-      const Problem problem = make_problem(mesh, type_of(mesh, timed.types()[a]),
-                                           type_of(mesh, timed.types()[b]))
-                                  .value();
+      const Problem problem =
+          make_problem(mesh, type_of(mesh, timed.types()[a]), type_of(mesh, timed.types()[b]))
+              .value();
       const auto made = network::plan(problem, right.ours, {}).value();
       const auto least = timed.least(a, spec::localsize(timed.types()[b]))[b].value();
       differ += static_cast<spec::Picoseconds>(made.time) == least ? 0 : 1;
     }
   }
   EXPECT_GT(differ, 20);
-  EXPECT_GT(tera, 0);
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ TEST(Read, groups_of_successive_devices) {
 }
 
 TEST(Read, equal_links_are_one_and_a_file_has_lines) {
-  const auto made = read("// a rack\nn:1GB/s:1us,\na:2GB/s:1us,\nb:1GB/s:1us\n", "n:4,a:2,b:3", true).value();
+  const auto made =
+      read("// a rack\nn:1GB/s:1us,\na:2GB/s:1us,\nb:1GB/s:1us\n", "n:4,a:2,b:3", true).value();
   ASSERT_EQ(made.levels().size(), 2U);
   EXPECT_EQ(made.levels()[1].digits, (std::vector<Digit>{{1, 3}, {6, 4}}));
 }

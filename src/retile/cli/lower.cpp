@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "retile/cli/many.h"
-#include "retile/cli/verb.h"
 #include "retile/cli/network.h"
+#include "retile/cli/verb.h"
 #include "retile/emit/emit.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/plan.h"
@@ -58,10 +58,11 @@ class LowerVerb final : public Verb {
         "TYPE");
     options.text("--many", many_, std::string(many_help), "FILE");
     options.text("--rank", rank_, "with --many: the device whose own part is printed", "RANK");
-    options.text("--node", node_,
-                 "devices of a node, by their numbers: an exchange serves each from its own node where "
-                 "it can, and with --many what several of them need alike comes from other nodes once",
-                 "N");
+    options.text(
+        "--node", node_,
+        "devices of a node, by their numbers: an exchange serves each from its own node where "
+        "it can, and with --many what several of them need alike comes from other nodes once",
+        "N");
     options.text("--network", network_, std::string(network_help), "LINKS");
     options.text("--memory-limit", planning_.memory_limit,
                  "most bytes per device, tile before and after a step together, with --many of all "
@@ -86,7 +87,8 @@ class LowerVerb final : public Verb {
     if (many_) return settle_many();
     if (rank_) return Complaint{"--rank is for --many"};
     if (!is_module()) return problem_.missing();
-    if (node_ || form_ || json_ || direct_ || planning_.collectives || planning_.one_dim || counts_bytes) {
+    if (node_ || form_ || json_ || direct_ || planning_.collectives || planning_.one_dim ||
+        counts_bytes) {
       return Complaint{"a module is printed as a module, with plans of its own"};
     }
     return std::nullopt;

@@ -65,10 +65,10 @@ std::string timed_text(const network::NetworkPlan& plan, const network::Network&
   }
   if (steps.empty()) out += "nothing to do\n";
   out += fmt::format("time {}", time_text(plan.time));
-  out += plan.optimal ? ", the least of steps along one dimension each\n"
-                      : fmt::format(", not proved the least: at least {}{}\n",
-                                    time_text(plan.lower_bound),
-                                    plan.complete ? "" : "; the search stopped at its limit");
+  out += plan.optimal
+             ? ", the least of steps along one dimension each\n"
+             : fmt::format(", not proved the least: at least {}{}\n", time_text(plan.lower_bound),
+                           plan.complete ? "" : "; the search stopped at its limit");
   if (plan.time < plan.usual_time) {
     out += fmt::format("the plan with the fewest elements takes {}\n", time_text(plan.usual_time));
   }
@@ -104,12 +104,25 @@ Result<network::Network> read_network(const std::string& text, const Problem& pr
   const bool named = problem.spelling && problem.spelling->in_order();
   const Mesh mesh = named ? problem.spelling->mesh : Mesh{};
   const Size devices = problem.from.devices();
+  const auto unnumbered = [&](Result<network::Network> read) -> Result<network::Network> {
+    // Groups are of numbers, and the levels of a network of places.
+    if (!read || !problem.numbers.are_listed()) return read;
+    for (const network::Level& level : read->levels()) {
+      if (level.name.find_first_of("0123456789") == 0) {
+        return refuse(about_argument(Code::unsupported, "--network", text,
+                                     "devices of listed numbers are no groups of successive ones",
+                                     {"name the axes of the mesh"}));
+      }
+    }
+    return read;
+  };
   if (text.find(':') != std::string::npos) {
-    return network::read_network(text, "--network", mesh, devices);
+    return unnumbered(network::read_network(text, "--network", mesh, devices));
   }
   const Result<std::string> file = read_text(text, "--network");
   if (!file) return refuse(file.error());
-  return network::read_network(*file, text == "-" ? "stdin" : text, mesh, devices, true);
+  return unnumbered(
+      network::read_network(*file, text == "-" ? "stdin" : text, mesh, devices, true));
 }
 
 Outcome network_outcome(const network::NetworkPlan& plan, const network::Network& network,

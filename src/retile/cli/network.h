@@ -21,7 +21,8 @@ inline constexpr std::string_view network_help =
 
 /// The network of an option's text, or of the file that it names.
 /// \error as network::read_network; unsupported (axes of a mesh whose devices have another order)
-[[nodiscard]] Result<network::Network> read_network(const std::string& text, const Problem& problem);
+[[nodiscard]] Result<network::Network> read_network(const std::string& text,
+                                                    const Problem& problem);
 
 /// The steps with what they take, and what is proved.
 [[nodiscard]] Outcome network_outcome(const network::NetworkPlan& plan,

@@ -205,7 +205,8 @@ class PlanVerb final : public Verb {
     if (given_.network && (given_.planning.cost || given_.planning.collectives || given_.many ||
                            given_.certificate || given_.svg || given_.explain)) {
       return Complaint{
-          "--network plans by time, without --cost, --collectives, --many, --certificate, --svg and "
+          "--network plans by time, without --cost, --collectives, --many, --certificate, --svg "
+          "and "
           "--explain"};
     }
     if (!given_.many) return given_.problem.missing();

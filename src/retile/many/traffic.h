@@ -18,7 +18,7 @@ struct Way {
   Plan plan;
   bool direct = false;
   Size node_devices =
-      0;  ///< more than 0: in two exchanges, to nodes of so many devices and inside them
+      0;             ///< more than 0: in two exchanges, to nodes of so many devices and inside them
   Size nearest = 1;  ///< of so many devices each own node is a source first (DirectOptions)
   [[nodiscard]] bool is_exchange() const { return direct || plan.exchange.has_value(); }
   [[nodiscard]] bool is_one_exchange() const { return is_exchange() && node_devices == 0; }

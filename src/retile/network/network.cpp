@@ -21,8 +21,9 @@ Network::Network(Size devices, std::vector<Level> levels)
     if (l == 0) continue;
     const Link& inner = levels_[l - 1].link;
     const Link& outer = levels_[l].link;
-    RETILE_ASSERT(outer.bytes_per_second <= inner.bytes_per_second && outer.latency >= inner.latency,
-                  "levels go from the inside out");
+    RETILE_ASSERT(
+        outer.bytes_per_second <= inner.bytes_per_second && outer.latency >= inner.latency,
+        "levels go from the inside out");
   }
   std::sort(all.begin(), all.end(),
             [](const auto& a, const auto& b) { return a.first.stride < b.first.stride; });

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "retile/lower/lower.h"
-#include "retile/network/search.h"
+#include "retile/network/timed_search.h"
 
 namespace retile::network {
 namespace {
@@ -54,7 +54,9 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   if (!steps) return refuse(steps.error());
   const auto time = time_of(*steps);
   if (!time) return refuse(time.error());
-  NetworkPlan out{.program = *std::move(program), .steps = *std::move(steps), .time = *time,
+  NetworkPlan out{.program = *std::move(program),
+                  .steps = *std::move(steps),
+                  .time = *time,
                   .usual_time = *time};
   if (!is_searched(problem.from) || !is_searched(problem.to)) return out;
   SearchOptions search_options{.element_bytes = options.element_bytes,

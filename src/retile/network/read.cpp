@@ -43,7 +43,8 @@ constexpr std::array<Unit, 5> times = {
 
 /// A number with or without a fraction, and a unit, as a whole number of the smallest one, rounded down.
 template <std::size_t N>
-text::Token<Size> amount(Scanner& scanner, std::string_view what, const std::array<Unit, N>& units) {
+text::Token<Size> amount(Scanner& scanner, std::string_view what,
+                         const std::array<Unit, N>& units) {
   const std::size_t begin = scanner.next();
   Size value = scanner.number().value;
   Size digits = 1;
@@ -139,12 +140,13 @@ class NetworkReader {
     if (has_axes_) mixed(place);
     const Size inside = domain_;
     if (devices_ % entry.domain != 0 || entry.domain % inside != 0 || entry.domain == inside) {
-      text::fail(place,
-                 {Code::bad_number,
-                  inside == 1 && entry.domain > 1
-                      ? fmt::format("{} devices are not groups of {}", devices_, entry.domain)
-                      : fmt::format("a group of {} is not made of groups of {}", entry.domain, inside),
-                  {"numbers go from the inside out, each a multiple of the one before"}});
+      text::fail(
+          place,
+          {Code::bad_number,
+           inside == 1 && entry.domain > 1
+               ? fmt::format("{} devices are not groups of {}", devices_, entry.domain)
+               : fmt::format("a group of {} is not made of groups of {}", entry.domain, inside),
+           {"numbers go from the inside out, each a multiple of the one before"}});
     }
     entry.level.digits = {{inside, entry.domain / inside}};
     domain_ = entry.domain;
@@ -206,10 +208,10 @@ class NetworkReader {
       });
       if (!named && axis.size > 1) names += (names.empty() ? "" : ", ") + axis.name;
     }
-    const std::string who = domain_ > 1 || names.empty()
-                                ? "devices of different groups"
-                                : "devices that differ in " + names;
-    text::fail(scanner_.since(0), {Code::bad_argument, fmt::format("{} have no link", who),
+    const std::string who = domain_ > 1 || names.empty() ? "devices of different groups"
+                                                         : "devices that differ in " + names;
+    text::fail(scanner_.since(0), {Code::bad_argument,
+                                   fmt::format("{} have no link", who),
                                    {"* stands for all that no other entry names"}});
   }
 

@@ -71,8 +71,8 @@ inline std::string fault_of_nodes(const Program& program, Size node_devices) {
       bool holds = !old.is_empty();
       for (std::size_t k = 0; k < tile.at.size(); ++k) {
         const Size begin = tile.at[k] + transfer.target_start[k];
-        holds = holds && old.at[k] <= begin &&
-                begin + transfer.shape[k] <= old.at[k] + old.extent[k];
+        holds =
+            holds && old.at[k] <= begin && begin + transfer.shape[k] <= old.at[k] + old.extent[k];
       }
       if (holds) return std::to_string(d) + " could have served " + std::to_string(transfer.target);
     }

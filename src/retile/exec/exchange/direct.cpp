@@ -440,9 +440,9 @@ class Maker {
   const TileStretches& old_;
   const TileStretches& new_;
   Nodes nodes_;
-  std::vector<Size> holders_;  // devices whose old tiles are not empty
-  std::vector<Size> targets_;  // devices whose new tiles are not empty
-  std::vector<Edges> edges_;   // per dimension
+  std::vector<Size> holders_;                               // devices whose old tiles are not empty
+  std::vector<Size> targets_;                               // devices whose new tiles are not empty
+  std::vector<Edges> edges_;                                // per dimension
   std::map<std::vector<std::size_t>, Holders> holders_at_;  // per corner
   std::vector<Transfer> transfers_;
 };
@@ -557,7 +557,8 @@ class Shares {
 
 /// The transfers of every addend to all who need it: to each target its addends by ascending number,
 /// of each its boxes in C order.
-Result<std::vector<Transfer>> adding_transfers(const Program& program, const DirectOptions& options) {
+Result<std::vector<Transfer>> adding_transfers(const Program& program,
+                                               const DirectOptions& options) {
   const Size limit = options.transfer_limit;
   const auto needed =
       checked_mul(program.devices, program.from.addend_count() / program.to.addend_count());

@@ -24,13 +24,14 @@ namespace retile::network {
 
 struct SearchOptions {
   Size element_bytes = 4;
-  Size most_tile = 0;                   ///< elements of a tile
+  Size most_tile = 0;                      ///< elements of a tile
   std::optional<Size> most_resident = {};  ///< elements before and after a step together
   /// What the search looks at at most: steps from one state to another.
   Size most_work = Size{1} << 20;
   /// Digits are moved as the ends and the levels cut them, no part of one; so what is found is not proved.
   bool whole_digits = false;
-  std::optional<Wide> known = {};  ///< what a known sequence takes: only what takes less is of interest
+  std::optional<Wide> known =
+      {};  ///< what a known sequence takes: only what takes less is of interest
 };
 
 /// A step, and who holds what after it.

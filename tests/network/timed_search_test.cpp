@@ -1,8 +1,7 @@
 // Plans for cases where elements say little of time.
-#include "retile/network/search.h"
+#include "retile/network/timed_search.h"
 
 #include <gtest/gtest.h>
-
 
 #include <array>
 #include <limits>
@@ -22,8 +21,8 @@ network::NetworkPlan planned(const std::string& mesh, const std::string& from,
                              const std::string& to, const std::string& links,
                              PlanOptions options = {.element_bytes = 2}) {
   const Problem problem = parse_problem(mesh, from, to).value();
-  const auto read = network::read_network(links, "--network", problem.spelling->mesh,
-                                          problem.from.devices());
+  const auto read =
+      network::read_network(links, "--network", problem.spelling->mesh, problem.from.devices());
   auto made = network::plan(problem, read.value(), options).value();
   EXPECT_EQ(check(made.program).answer, Answer::right) << to_text(made.program);
   return made;
@@ -66,7 +65,8 @@ TEST(Search, replicas_never_make_a_plan_slower) {
 TEST(Search, latency_decides_where_arrays_are_small) {
   // Gathered whole and cut again it is one step over the network instead of two.
   const std::string mesh = "n:2,a:2";
-  const auto slow = planned(mesh, "[8{n}16, 8{a}16]", "[8{a}16, 8{n}16]", "n:1GB/s:1ms,a:1GB/s:1ms");
+  const auto slow =
+      planned(mesh, "[8{n}16, 8{a}16]", "[8{a}16, 8{n}16]", "n:1GB/s:1ms,a:1GB/s:1ms");
   EXPECT_TRUE(slow.optimal);
   EXPECT_EQ(slow.program.steps.size(), 1U);
 }

@@ -1,4 +1,4 @@
-#include "retile/network/search.h"
+#include "retile/network/timed_search.h"
 
 #include <algorithm>
 #include <limits>
@@ -330,8 +330,7 @@ class Search {
         Lists next = lists;
         next[i].insert(next[i].begin(), digit);
         next[i] = joined(next[i]);
-        relax(state(std::move(next)), at, label,
-              {Collective::dynslice, i, 0, digit.size, {digit}});
+        relax(state(std::move(next)), at, label, {Collective::dynslice, i, 0, digit.size, {digit}});
       }
     });
   }
@@ -478,8 +477,7 @@ class Search {
             return 0;  // places that do not nest: nothing is known
           }
           beside /= high / low;
-          conflict = conflict ||
-                     part.stride * (low / part.low) != other.stride * (low / other.low);
+          conflict = conflict || part.stride * (low / part.low) != other.stride * (low / other.low);
         }
         if (both % beside != 0) return 0;
         both /= beside;
@@ -491,7 +489,8 @@ class Search {
 
   /// Picoseconds from here to the target, at least: what the worst domain of each level lacks comes over the
   /// links of that level and beyond, all of them at once, shared by all of its devices.
-  [[nodiscard]] Wide least_from(const Lists& lists, const std::optional<std::size_t>& pattern) const {
+  [[nodiscard]] Wide least_from(const Lists& lists,
+                                const std::optional<std::size_t>& pattern) const {
     Wide out = 0;
     for (std::size_t l = pattern ? *pattern + 1 : 0; l < levels_; ++l) {
       const Wide bytes = lacking(lists, l) * static_cast<Wide>(options_.element_bytes);
@@ -531,8 +530,10 @@ class Search {
       const Node& node = nodes_[way[k]];
       if (node.pattern) continue;  // half of a permutation
       Layout after = layout(node.lists);
-      PlanStep step{node.action.op, node.action.dim,    node.action.to_dim, node.action.factor,
-                    after.tile(),   0,                  node.action.digits, {}};
+      PlanStep step{node.action.op,     node.action.dim,
+                    node.action.to_dim, node.action.factor,
+                    after.tile(),       0,
+                    node.action.digits, {}};
       FoundStep* const last = out.empty() ? nullptr : &out.back();
       if (last != nullptr && step.op == Collective::dynslice &&
           last->step.op == Collective::dynslice && last->step.dim == step.dim) {
