@@ -65,10 +65,12 @@ std::string timed_text(const network::NetworkPlan& plan, const network::Network&
   }
   if (steps.empty()) out += "nothing to do\n";
   out += fmt::format("time {}", time_text(plan.time));
-  out += plan.optimal
-             ? ", the least of steps along one dimension each\n"
-             : fmt::format(", not proved the least: at least {}{}\n", time_text(plan.lower_bound),
-                           plan.complete ? "" : "; the search stopped at its limit");
+  out += plan.optimal ? ", the least of steps along one dimension each\n" : ", not proved the least";
+  if (!plan.optimal) {
+    if (plan.lower_bound > 0) out += ": at least " + time_text(plan.lower_bound);
+    if (!plan.complete && plan.work > 0) out += "; the search stopped at its limit";
+    out += "\n";
+  }
   if (plan.time < plan.usual_time) {
     out += fmt::format("the plan with the fewest elements takes {}\n", time_text(plan.usual_time));
   }

@@ -339,18 +339,27 @@ class Clipping {
     }
   }
 
-  void clip(Step& step) {
+  /// Whether a step does that; if not, it is left as it is in part.
+  [[nodiscard]] bool clip(Step& step) {
     const Shape tile = *step.claims.tile;
-    match(
-        step.op, [&](Dynslice& op) { op.piece = piece(op.dim, tile); }, [](Allgather&) {},
-        [&](Alltoall& op) { op.piece = piece(op.split, tile); }, [](Allpermute&) {},
-        [](Exchange&) {}, [](Adding auto&) {}, [](OverDims auto&) {});
+    const auto cut = [&](std::size_t dim, std::optional<PieceSize>& piece) {
+      const auto pieces = dims_[dim].nesting.pieces(dims_[dim].filled / before_[dim],
+                                                    dims_[dim].filled / tile[dim]);
+      if (pieces) piece = pieces->size;
+      return pieces.has_value();
+    };
+    const bool done = match(
+        step.op, [&](Dynslice& op) { return cut(op.dim, op.piece); },
+        [](Allgather&) { return true; }, [&](Alltoall& op) { return cut(op.split, op.piece); },
+        [](Allpermute&) { return true; }, [](Exchange&) { return true; },
+        [](Adding auto&) { return true; }, [](OverDims auto&) { return true; });
+    if (!done) return false;
     std::vector<Cuts> cuts;
     Claims claims;
     claims.tile.emplace();
     for (std::size_t i = 0; i < tile.size(); ++i) {
       auto now = dims_[i].nesting.cuts(dims_[i].filled / tile[i]);
-      RETILE_ASSERT(now.has_value(), "the plan knows its tiles");
+      if (!now) return false;
       claims.tile->push_back(now->largest());
       cuts.push_back(*std::move(now));
     }
@@ -362,6 +371,7 @@ class Clipping {
     }
     step.claims = std::move(claims);
     before_ = tile;
+    return true;
   }
 
  private:
@@ -369,13 +379,6 @@ class Clipping {
     Nesting nesting;
     Size filled;  ///< its extent in the even problem
   };
-
-  [[nodiscard]] std::optional<PieceSize> piece(std::size_t i, const Shape& tile) const {
-    const auto pieces =
-        dims_[i].nesting.pieces(dims_[i].filled / before_[i], dims_[i].filled / tile[i]);
-    RETILE_ASSERT(pieces.has_value(), "the planner asked for them");
-    return pieces->size;
-  }
 
   std::vector<Dim> dims_;
   Shape before_;  // the even tile
@@ -510,13 +513,19 @@ Program lowered(const Plan& plan) {
   Lowering lowering(plan);
   for (const PlanStep& step : plan.steps) program.steps.push_back(lowering.lower(step));
   if (plan.uneven) {
-    Clipping clipping(plan.problem, *plan.uneven);
-    for (Step& step : program.steps) clipping.clip(step);
+    const bool is_clipped = clip_steps(program.steps, plan.problem, *plan.uneven);
+    RETILE_ASSERT(is_clipped, "the planner asked whether steps do that");
   }
   return program;
 }
 
 }  // namespace
+
+bool clip_steps(std::vector<Step>& steps, const Problem& even, const Problem& ends) {
+  Clipping clipping(even, ends);
+  return std::all_of(steps.begin(), steps.end(),
+                     [&clipping](Step& step) { return clipping.clip(step); });
+}
 
 Program lower(const Plan& plan) {
   RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");

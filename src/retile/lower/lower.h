@@ -2,6 +2,9 @@
 // tile maps).
 #pragma once
 
+#include <vector>
+
+#include "retile/core/problem.h"
 #include "retile/core/result.h"
 #include "retile/plan/plan.h"
 #include "retile/program/program.h"
@@ -16,6 +19,11 @@ namespace retile {
 /// axes, not of devices.
 /// Precondition (asserted): the plan is no exchange; program_of() takes those, too.
 [[nodiscard]] Program lower(const Plan& plan);
+
+/// Of steps between the ends of an even problem makes the same steps on what lies in the array of every
+/// tile (docs/ledger/statements.md, U1). False where some tile cannot be cut so; then they are no good.
+/// Precondition: `even` is what planning made of `ends` (Plan::uneven).
+[[nodiscard]] bool clip_steps(std::vector<Step>& steps, const Problem& even, const Problem& ends);
 
 /// The Program of any plan: lower() of its steps, or the exchange that it is.
 /// \error of an exchange limit_reached (too many boxes), inapplicable (an element of a new tile that no

@@ -66,6 +66,19 @@ std::size_t Network::level_between(Size a, Size b) const {
   return out;
 }
 
+bool Network::is_regular(const DeviceTable& groups) const {
+  const IotaChain* const chain = groups.chain();
+  if (chain == nullptr || chain->stages().size() > 1) return false;
+  if (chain->stages().empty()) return nests(groups.columns());
+  // Rows differ from each other in digits that no row has in itself.
+  Size stride = 1;
+  const Shape& shape = chain->stages().front().shape;
+  for (std::size_t k = shape.size(); k-- > 0; stride *= shape[k]) {
+    if (!nests(stride)) return false;
+  }
+  return true;
+}
+
 std::vector<Digit> Network::cut(const std::vector<Digit>& digits) const {
   std::vector<Digit> out;
   for (Digit digit : digits) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "retile/core/device_table.h"
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
@@ -52,6 +53,8 @@ class Network {
   [[nodiscard]] std::size_t level_between(Size a, Size b) const;
   /// Devices of a domain of level l; l may be the number of levels.
   [[nodiscard]] Size domain_size(std::size_t level) const { return domain_sizes_[level]; }
+  /// Whether the rows of a table are alike in how many members are in one domain.
+  [[nodiscard]] bool is_regular(const DeviceTable& groups) const;
   /// Digits cut where levels meet, minor to major as they stand.
   [[nodiscard]] std::vector<Digit> cut(const std::vector<Digit>& digits) const;
 

@@ -28,14 +28,18 @@ Step lowered(const Layout& before, const FoundStep& found) {
   return std::move(lower(plan).steps.front());
 }
 
-Program program_of(const Problem& problem, const std::vector<FoundStep>& steps) {
-  Program out = without_steps(problem);
-  const Layout* before = &problem.from;
+/// Between the ends of `asked`, steps that were found between those of `even`; nothing where uneven tiles cannot
+/// be cut so.
+std::optional<Program> program_of(const Problem& asked, const Problem& even, bool is_uneven,
+                                  const std::vector<FoundStep>& steps) {
+  Program out = without_steps(asked);
+  const Layout* before = &even.from;
   for (const FoundStep& step : steps) {
     out.steps.push_back(lowered(*before, step));
     before = &step.after;
   }
-  out.numbers = problem.numbers;
+  out.numbers = asked.numbers;
+  if (is_uneven && !clip_steps(out.steps, even, asked)) return std::nullopt;
   return out;
 }
 
@@ -58,7 +62,13 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
                   .steps = *std::move(steps),
                   .time = *time,
                   .usual_time = *time};
-  if (!is_searched(problem.from) || !is_searched(problem.to)) return out;
+  // Tiles that are filled up to be even go by steps of the even problem (U1).
+  const bool is_uneven = planned->uneven.has_value();
+  const Problem& even = is_uneven ? planned->problem : problem;
+  if (planned->device_at || planned->array || planned->exchange || !planned->legs.empty() ||
+      !is_searched(even.from) || !is_searched(even.to)) {
+    return out;
+  }
   SearchOptions search_options{.element_bytes = options.element_bytes,
                                .most_tile = planned->bound,
                                .known = static_cast<Wide>(*time) + 1};
@@ -70,25 +80,30 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   const bool is_small = problem.from.devices() <= most_devices;
   search_options.most_work = is_small ? Size{1} << 20 : Size{1} << 13;
   search_options.whole_digits = true;
-  Found found = search(problem, network, search_options);
+  Found found = search(even, network, search_options);
   out.work = found.work;
   if (found.steps) search_options.known = found.time;
   search_options.whole_digits = false;
-  Found finer = search(problem, network, search_options);
+  Found finer = search(even, network, search_options);
   out.complete = finer.complete;
   out.work += finer.work;
   found.lower_bound = std::min(finer.lower_bound, found.time);
   if (finer.steps && finer.time < found.time) found = std::move(finer);
-  out.lower_bound = static_cast<Size>(std::min<Wide>(found.lower_bound, static_cast<Wide>(*time)));
   if (found.steps) {
-    out.program = program_of(problem, *found.steps);
-    auto times = times_of(out.program, network, options.element_bytes);
+    auto made = program_of(problem, even, is_uneven, *found.steps);
+    if (!made) return out;
+    auto times = times_of(*made, network, options.element_bytes);
     if (!times) return refuse(times.error());
-    out.steps = *std::move(times);
-    const auto sum = time_of(out.steps);
+    const auto sum = time_of(*times);
     if (!sum) return refuse(sum.error());
+    // What lies in the array may be less than the search counted, on either side.
+    if (is_uneven && *sum > *time) return out;
+    out.program = *std::move(made);
+    out.steps = *std::move(times);
     out.time = *sum;
   }
+  if (is_uneven) return out;  // of which nothing is proved
+  out.lower_bound = static_cast<Size>(std::min<Wide>(found.lower_bound, static_cast<Wide>(*time)));
   out.optimal = out.time == out.lower_bound;
   return out;
 }

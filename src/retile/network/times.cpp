@@ -59,11 +59,18 @@ std::vector<Wide> of_groups(const Network& network, const DeviceTable& groups, S
                             Share share) {
   const Domains domains(network);
   std::vector<Wide> out(network.levels().size(), 0);
-  for (const std::vector<Size>& row : groups.to_rows()) {
-    if (row.size() < 2) continue;
+  const auto note = [&](const std::vector<Size>& row) {
+    if (row.size() < 2) return;
     const std::vector<Wide> here = share(static_cast<Wide>(tile), domains.members(row));
     for (std::size_t l = 0; l < out.size(); ++l) out[l] = std::max(out[l], here[l]);
+  };
+  if (network.is_regular(groups)) {
+    std::vector<Size> first;
+    for (Size position = 0; position < groups.columns(); ++position) first.push_back(groups.at(position));
+    note(first);
+    return out;
   }
+  for (const std::vector<Size>& row : groups.to_rows()) note(row);
   return out;
 }
 
@@ -100,6 +107,35 @@ class Boxes {
   std::vector<std::vector<Wide>> sent_;
 };
 
+/// Of tiles that are all alike and move as they are; nothing for other steps.
+std::optional<std::vector<Wide>> whole_tiles(const Network& network, const Op& op,
+                                             const DeviceShapes& tiles) {
+  const auto* const permutation = std::get_if<Allpermute>(&op);
+  if (permutation == nullptr || !tiles.alike()) return std::nullopt;
+  const auto* const source = std::get_if<DeviceTable>(&permutation->source);
+  if (source == nullptr) return std::nullopt;
+  std::vector<Wide> out(network.levels().size(), 0);
+  const auto tile = static_cast<Wide>(checked_product(tiles.largest()).value_or(0));
+  for (Size device = 0; device < network.devices(); ++device) {
+    const Size from = source->at(device);
+    if (from != device) out[network.level_between(from, device)] = tile;
+  }
+  return out;
+}
+
+Result<std::vector<Wide>> boxes_of(const Network& network, const Step& step,
+                                   const TileShapes& tiles) {
+  Boxes boxes(network);
+  Size count = 0;
+  const auto moved = each_move(step, tiles, [&](Transfer&& box) {
+    if (++count <= most_transfers) boxes.note(box);
+  });
+  if (count > most_transfers || !moved) {
+    return refuse(Code::limit_reached, "a step moves more boxes than are looked at");
+  }
+  return boxes.busiest();
+}
+
 Share share_of(const Op& op) {
   return match(
       op, [](const Dynslice&) -> Share { return nullptr; },
@@ -131,15 +167,13 @@ Result<std::vector<StepTime>> times_of(const Program& program, const Network& ne
                         share);
     } else if (std::holds_alternative<Allpermute>(step.op) ||
                std::holds_alternative<Exchange>(step.op)) {
-      Boxes boxes(network);
-      Size count = 0;
-      const auto moved = each_move(step, tiles.of_all(program.devices), [&](Transfer&& box) {
-        if (++count <= most_transfers) boxes.note(box);
-      });
-      if (count > most_transfers || !moved) {
-        return refuse(Code::limit_reached, "a step moves more boxes than are looked at");
+      if (const auto whole = whole_tiles(network, step.op, tiles)) {
+        bytes = *whole;
+      } else {
+        const auto counted = boxes_of(network, step, tiles.of_all(program.devices));
+        if (!counted) return refuse(counted.error());
+        bytes = *counted;
       }
-      bytes = boxes.busiest();
     }
     for (Wide& amount : bytes) amount *= static_cast<Wide>(element_bytes);
     const Wide time = network.time(bytes);

@@ -163,6 +163,9 @@ struct Task {
   Wide least_cost = 0;  // proved of all plans
 };
 
+/// What choose_tied() may look at.
+constexpr Size most_tied_work = 4096;
+
 template <class Key>
 class Planner {
  public:
@@ -193,6 +196,7 @@ class Planner {
     });
     choose_permuted();
     choose_exact();
+    choose_tied();
     if (!found_ && choice_.complete && task_.most_cost) return std::nullopt;
     return settled();
   }
@@ -241,8 +245,10 @@ class Planner {
       const Level& level = search->level();
       if (!permutable(level)) continue;
       const Relative cost = *search->best() + space_.permute_cost();
-      offer(space_.absolute(cost, level), search->best_steps() + 1, true,
-            [&] { return path_from(*search, search->best_bottom()); });
+      const auto made = [&] { return path_from(*search, search->best_bottom()); };
+      if (offer(space_.absolute(cost, level), search->best_steps() + 1, true, made)) {
+        permuted_ = search.get();
+      }
     }
   }
 
@@ -279,16 +285,36 @@ class Planner {
     }
   }
 
+  /// Where the cheapest plan permutes, one in its valley that moves digits instead may cost as much in as
+  /// many steps. It sends less, and often less far. Nothing is proved by it, so it is sought for a part of
+  /// the work that was done.
+  void choose_tied() {
+    if (!choice_.permute || permuted_ == nullptr || !choice_.complete) return;
+    if (!space_.prices().differ_by_a_permutation() || !alphabet_.get().usable()) return;
+    const Size left = limits_.work;  // which the level takes its work off, too
+    limits_.work = std::min(left, most_tied_work);
+    const Size allowed = limits_.work;
+    ExactSearch<Key> exact(space_, *permuted_, alphabet_.get(), limits_);
+    const auto got = exact.run(*permuted_->best() + space_.permute_cost(), false,
+                               [](const WeakPath&) { return std::optional<bool>(false); });
+    limits_.work = left - (allowed - limits_.work);
+    if (!got) return;
+    offer(space_.absolute(got->cost, permuted_->level()), got->steps, false,
+          [&] { return got->path; });
+  }
+
+  /// Whether it is taken.
   template <class Path>
-  void offer(Wide cost, std::int32_t steps, bool permute, const Path& path) {
+  bool offer(Wide cost, std::int32_t steps, bool permute, const Path& path) {
     if (found_ &&
         std::tuple{cost, steps, permute} >= std::tuple{choice_.cost, steps_, choice_.permute})
-      return;
+      return false;
     choice_.path = path();
     choice_.permute = permute;
     choice_.cost = cost;
     steps_ = steps;
     found_ = true;
+    return true;
   }
 
   /// Follows least costs from a bottom, first way in a fixed order.
@@ -386,6 +412,7 @@ class Planner {
   LazyAlphabet& alphabet_;
   SearchLimits limits_;
   std::vector<std::unique_ptr<Search>> searches_;
+  Search* permuted_ = nullptr;  // that of the cheapest plan with a permutation
   std::optional<Wide> weak_;
   std::vector<Wide> open_;  // bounds of what was not searched to its end
   Choice choice_;

@@ -121,6 +121,44 @@ class FreeDigits {
   std::vector<Digit> digits_;
 };
 
+/// The digits that a layout does not use, in the order in which they are given away where any will do. First
+/// what the other end uses, so that a device may keep its tile. Of equals the inner ones, as links
+/// between devices whose numbers are near are seldom the slower ones.
+std::vector<Digit> unused_in_order(const Layout& layout, const Layout& other) {
+  std::vector<Digit> unused = layout.unused();
+  std::reverse(unused.begin(), unused.end());
+  std::vector<Digit> used;
+  if (other.is_compact()) {
+    for (const auto& list : other.digits()) used.insert(used.end(), list.begin(), list.end());
+  }
+  std::vector<Digit> out;
+  for (Digit digit : unused) {
+    // Cut where a digit of the other end begins or ends.
+    std::vector<Size> ends;
+    for (const Digit& one : used) {
+      for (const Size end : {one.stride, one.stride * one.size}) {
+        if (end <= digit.stride || end >= digit.stride * digit.size) continue;
+        if (end % digit.stride == 0 && digit.stride * digit.size % end == 0) ends.push_back(end);
+      }
+    }
+    std::sort(ends.begin(), ends.end());
+    for (const Size end : ends) {
+      if (end <= digit.stride || end % digit.stride != 0) continue;
+      out.push_back({digit.stride, end / digit.stride});
+      digit = {end, digit.stride * digit.size / end};
+    }
+    out.push_back(digit);
+  }
+  const auto is_used = [&used](const Digit& digit) {
+    return std::any_of(used.begin(), used.end(), [&digit](const Digit& one) {
+      return one.stride <= digit.stride &&
+             digit.stride * digit.size <= one.stride * one.size;
+    });
+  };
+  std::stable_partition(out.begin(), out.end(), is_used);
+  return out;
+}
+
 /// A value given to a part of a fresh digit.
 struct Binding {
   Digit fresh;   // part of the slice's own value
@@ -384,7 +422,7 @@ std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
     }
   }
   for (const WeakPath::Gather& gather : path.gathers) pop(lists[gather.dim], gather.factor, mixed);
-  FreeDigits free(problem.from.unused());
+  FreeDigits free(unused_in_order(problem.from, problem.to));
   std::vector<std::vector<Binding>> bindings(path.slices.size());
   for (std::size_t i = 0; i < rank; ++i) {
     if (!match(lists[i], problem.to.digits()[i], free, bindings)) return std::nullopt;
@@ -397,7 +435,7 @@ std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
 }
 
 SliceDigits default_digits(const Problem& problem, const WeakPath& path) {
-  FreeDigits free(problem.from.unused());
+  FreeDigits free(unused_in_order(problem.from, problem.to));
   SliceDigits out;
   for (const WeakPath::Slice& slice : path.slices) out.push_back(free.take_any(slice.factor));
   return out;
@@ -433,7 +471,7 @@ Placement place_permutation(const Problem& problem, const WeakPath& path,
   // after[p]: what must be there for alltoalls p.. and the gathers to end in the target
   std::vector<Layout> after(count + 1);
   after[count] = problem.to;
-  FreeDigits free(problem.to.unused());
+  FreeDigits free(unused_in_order(problem.to, before[count]));
   for (std::size_t k = path.gathers.size(); k-- > 0;) {
     after[count].push(path.gathers[k].dim, free.take_any(path.gathers[k].factor));
   }
