@@ -118,6 +118,24 @@ TEST(Plan, over_partitioning_beats_two_alltoalls) {
   EXPECT_EQ(labels(got), "DAPG");
 }
 
+TEST(Plan, of_equal_costs_digits_move_and_tiles_stay) {
+  // A permutation over all devices costs as much as one more alltoall between two of them.
+  const Plan moves =
+      planned("n:4,a:2,b:2", "[64{b}128, 128, 32{a}64]", "[128, 16{a,n}128, 32{b}64]");
+  EXPECT_EQ(labels(moves), "DAA");
+  EXPECT_EQ(moves.cost, 2 * 64 * 128 / 4 * 64 / 2);
+  // Where the slice takes the axis of the target, the permutation changes tiles between neighbours alone.
+  const Plan stays = planned("n:4,a:2,b:2", "[128, 64{a}128]", "[64{a}128, 64{b}128]");
+  EXPECT_EQ(labels(stays), "DP");
+  const Layout& before = stays.permutation->before;
+  const Layout& after = stays.permutation->after;
+  for (const Layout* map : {&before, &after}) {
+    for (const auto& list : map->digits()) {
+      for (const Digit& digit : list) EXPECT_LE(digit.stride * digit.size, 4);
+    }
+  }
+}
+
 TEST(Plan, dynslice_takes_the_axis_of_the_target) {
   const Plan got = planned("x:4,y:4", "[16]", "[4{x}16]");  // Sec. 7.3
   EXPECT_EQ(labels(got), "D");

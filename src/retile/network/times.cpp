@@ -66,7 +66,8 @@ std::vector<Wide> of_groups(const Network& network, const DeviceTable& groups, S
   };
   if (network.is_regular(groups)) {
     std::vector<Size> first;
-    for (Size position = 0; position < groups.columns(); ++position) first.push_back(groups.at(position));
+    for (Size position = 0; position < groups.columns(); ++position)
+      first.push_back(groups.at(position));
     note(first);
     return out;
   }

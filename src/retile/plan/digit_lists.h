@@ -138,6 +138,7 @@ class LazyAlphabet {
     if (!made_) made_.emplace(problem_, dims_);
     return *made_;
   }
+  [[nodiscard]] bool is_made() const { return made_.has_value(); }
 
  private:
   const Problem& problem_;

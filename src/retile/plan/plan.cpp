@@ -161,10 +161,11 @@ struct Task {
   /// What a plan with steps along several dimensions costs: dearer ones are of no interest.
   std::optional<Wide> most_cost = {};
   Wide least_cost = 0;  // proved of all plans
+  bool ties = false;    // whether to look for a plan that costs as much and sends less
 };
 
 /// What choose_tied() may look at.
-constexpr Size most_tied_work = 4096;
+constexpr Size most_tied_work = 1200;
 
 template <class Key>
 class Planner {
@@ -286,11 +287,13 @@ class Planner {
   }
 
   /// Where the cheapest plan permutes, one in its valley that moves digits instead may cost as much in as
-  /// many steps. It sends less, and often less far. Nothing is proved by it, so it is sought for a part of
-  /// the work that was done.
+  /// many steps. With groups that are no larger it sends less, and seldom farther. Nothing is proved by it, so
+  /// it is sought for little work, and only where slices leave a choice of digits.
   void choose_tied() {
-    if (!choice_.permute || permuted_ == nullptr || !choice_.complete) return;
-    if (!space_.prices().differ_by_a_permutation() || !alphabet_.get().usable()) return;
+    if (!task_.ties || !choice_.permute || permuted_ == nullptr || !choice_.complete) return;
+    if (!space_.prices().differ_by_a_permutation() || !alphabet_.is_made()) return;
+    if (!alphabet_.get().usable() || choice_.path.slices.empty() || choice_.path.moves.empty())
+      return;
     const Size left = limits_.work;  // which the level takes its work off, too
     limits_.work = std::min(left, most_tied_work);
     const Size allowed = limits_.work;
@@ -298,9 +301,16 @@ class Planner {
     const auto got = exact.run(*permuted_->best() + space_.permute_cost(), false,
                                [](const WeakPath&) { return std::optional<bool>(false); });
     limits_.work = left - (allowed - limits_.work);
-    if (!got) return;
+    if (!got || largest_group(got->path) > largest_group(choice_.path)) return;
     offer(space_.absolute(got->cost, permuted_->level()), got->steps, false,
           [&] { return got->path; });
+  }
+
+  [[nodiscard]] static Size largest_group(const WeakPath& path) {
+    Size out = 1;
+    for (const auto& move : path.moves) out = std::max(out, move.factor);
+    for (const auto& gather : path.gathers) out = std::max(out, gather.factor);
+    return out;
   }
 
   /// Whether it is taken.
@@ -669,7 +679,7 @@ bool is_alone(const OverDimsAnswer& answer, const Problem& problem) {
 /// Steps along several dimensions first, which are soon decided: then those along one have little left
 /// to look at, in which they could be as cheap.
 /// \error infeasible
-Result<Found> search_steps(const Problem& problem, const PlanOptions& options) {
+Result<Found> search_steps(const Problem& problem, const PlanOptions& options, bool ties) {
   const WeakSpace space(problem, options);
   const std::vector<Level> levels = allowed_levels(options, space);
   if (levels.empty())
@@ -680,6 +690,7 @@ Result<Found> search_steps(const Problem& problem, const PlanOptions& options) {
   Found out;
   Task task{
       problem, options, space, levels, alphabet, resident_limit(options), options.search_limit};
+  task.ties = ties;
   if (may_merge && !prices.in_bytes()) {
     out.over_dims = search_over_dims(problem, options, space, levels, alphabet, task.work);
     task.least_cost = out.over_dims.lower_bound;
@@ -799,8 +810,8 @@ void Plan::slice(Layout& map, const PlanStep& step) const {
   map.push(step.dim, digits);
 }
 
-Result<Plan> plan_even(Problem problem, const PlanOptions& options) {
-  const auto found = search_steps(problem, options);
+Result<Plan> plan_even(Problem problem, const PlanOptions& options, bool ties) {
+  const auto found = search_steps(problem, options, ties);
   if (!found) return refuse(found.error());
   auto made = plan_found(std::move(problem), options, *found);
   if (made) drop_idle_permutation(*made);
@@ -869,7 +880,7 @@ Result<Plan> plan_of_kind(const Problem& problem, const PlanOptions& options) {
   auto renamed = in_digits(problem);
   if (!renamed) return plan_uneven(problem, options);
   const Problem& named = renamed->problem(problem);
-  auto made = is_even(named) ? plan_even(named, options) : plan_uneven(named, options);
+  auto made = is_even(named) ? plan_even(named, options, true) : plan_uneven(named, options);
   if (!made) return made;
   if (made->exchange) {  // which needs no other names
     made->problem = problem;

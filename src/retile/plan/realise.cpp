@@ -92,10 +92,42 @@ Items pop(Items& list, Size n, std::vector<Items>& mixed) {
   return popped;
 }
 
+/// Puts digits that nothing uses in the order in which they are given away where any will do. First what the
+/// other end uses, so that a device may keep its tile. Of equals the inner ones, as links between devices
+/// whose numbers are near are seldom the slower ones.
+/// \param unused  major to minor
+std::vector<Digit> in_order(const std::vector<Digit>& unused, const Layout& other) {
+  std::vector<Digit> first;
+  std::vector<Digit> rest;
+  for (auto digit = unused.rbegin(); digit != unused.rend(); ++digit) {
+    const Size end = digit->stride * digit->size;
+    for (Size at = digit->stride; at < end;) {
+      // Up to where a digit of the other end begins or ends.
+      Size cut = end;
+      bool is_used = false;
+      for (const auto& list : other.digits()) {
+        for (const Digit& one : list) {
+          const Size top = one.stride * one.size;
+          is_used = is_used || (one.stride <= at && at < top);
+          for (const Size edge : {one.stride, top}) {
+            if (edge > at && edge < cut && edge % at == 0 && end % edge == 0) cut = edge;
+          }
+        }
+      }
+      (is_used ? first : rest).push_back({at, cut / at});
+      at = cut;
+    }
+  }
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
 /// Device digits that are free to be given away, cut smaller as they are taken.
 class FreeDigits {
  public:
-  explicit FreeDigits(std::vector<Digit> digits) : digits_(std::move(digits)) {}
+  /// Those of a layout, beside one that outlives it.
+  FreeDigits(const Layout& layout, const Layout& other)
+      : digits_(layout.unused()), other_(&other) {}
 
   /// Takes exactly this digit if it lies within a free one.
   bool take(const Digit& wanted) {
@@ -115,49 +147,22 @@ class FreeDigits {
 
   /// Takes any digits of product n, minor parts first. The caller knows by counting that there are
   /// enough.
-  std::vector<Digit> take_any(Size n) { return retile::take_any(digits_, n); }
+  std::vector<Digit> take_any(Size n) {
+    if (n == 1) return {};
+    if (!in_order_) {
+      std::sort(digits_.begin(), digits_.end(),
+                [](const Digit& a, const Digit& b) { return a.stride > b.stride; });
+      if (other_->is_compact()) digits_ = in_order(digits_, *other_);
+      in_order_ = true;
+    }
+    return retile::take_any(digits_, n);
+  }
 
  private:
   std::vector<Digit> digits_;
+  const Layout* other_;
+  bool in_order_ = false;
 };
-
-/// The digits that a layout does not use, in the order in which they are given away where any will do. First
-/// what the other end uses, so that a device may keep its tile. Of equals the inner ones, as links
-/// between devices whose numbers are near are seldom the slower ones.
-std::vector<Digit> unused_in_order(const Layout& layout, const Layout& other) {
-  std::vector<Digit> unused = layout.unused();
-  std::reverse(unused.begin(), unused.end());
-  std::vector<Digit> used;
-  if (other.is_compact()) {
-    for (const auto& list : other.digits()) used.insert(used.end(), list.begin(), list.end());
-  }
-  std::vector<Digit> out;
-  for (Digit digit : unused) {
-    // Cut where a digit of the other end begins or ends.
-    std::vector<Size> ends;
-    for (const Digit& one : used) {
-      for (const Size end : {one.stride, one.stride * one.size}) {
-        if (end <= digit.stride || end >= digit.stride * digit.size) continue;
-        if (end % digit.stride == 0 && digit.stride * digit.size % end == 0) ends.push_back(end);
-      }
-    }
-    std::sort(ends.begin(), ends.end());
-    for (const Size end : ends) {
-      if (end <= digit.stride || end % digit.stride != 0) continue;
-      out.push_back({digit.stride, end / digit.stride});
-      digit = {end, digit.stride * digit.size / end};
-    }
-    out.push_back(digit);
-  }
-  const auto is_used = [&used](const Digit& digit) {
-    return std::any_of(used.begin(), used.end(), [&digit](const Digit& one) {
-      return one.stride <= digit.stride &&
-             digit.stride * digit.size <= one.stride * one.size;
-    });
-  };
-  std::stable_partition(out.begin(), out.end(), is_used);
-  return out;
-}
 
 /// A value given to a part of a fresh digit.
 struct Binding {
@@ -422,7 +427,7 @@ std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
     }
   }
   for (const WeakPath::Gather& gather : path.gathers) pop(lists[gather.dim], gather.factor, mixed);
-  FreeDigits free(unused_in_order(problem.from, problem.to));
+  FreeDigits free(problem.from, problem.to);
   std::vector<std::vector<Binding>> bindings(path.slices.size());
   for (std::size_t i = 0; i < rank; ++i) {
     if (!match(lists[i], problem.to.digits()[i], free, bindings)) return std::nullopt;
@@ -435,7 +440,7 @@ std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
 }
 
 SliceDigits default_digits(const Problem& problem, const WeakPath& path) {
-  FreeDigits free(unused_in_order(problem.from, problem.to));
+  FreeDigits free(problem.from, problem.to);
   SliceDigits out;
   for (const WeakPath::Slice& slice : path.slices) out.push_back(free.take_any(slice.factor));
   return out;
@@ -471,7 +476,7 @@ Placement place_permutation(const Problem& problem, const WeakPath& path,
   // after[p]: what must be there for alltoalls p.. and the gathers to end in the target
   std::vector<Layout> after(count + 1);
   after[count] = problem.to;
-  FreeDigits free(unused_in_order(problem.to, before[count]));
+  FreeDigits free(problem.to, before[count]);
   for (std::size_t k = path.gathers.size(); k-- > 0;) {
     after[count].push(path.gathers[k].dim, free.take_any(path.gathers[k].factor));
   }

@@ -12,7 +12,10 @@ namespace retile {
 [[nodiscard]] bool is_even(const Problem& problem);
 
 /// As plan(), of a problem whose ends are even and compact, without addends.
-[[nodiscard]] Result<Plan> plan_even(Problem problem, const PlanOptions& options);
+/// \param ties  whether to look for one that costs as much and sends less; on tiles cut off at the end of an
+///     array it may cost more
+[[nodiscard]] Result<Plan> plan_even(Problem problem, const PlanOptions& options,
+                                     bool ties = false);
 
 /// Plans of one problem, one at least.
 struct EvenPlans {
