@@ -240,6 +240,20 @@ TEST(Routes, a_tile_on_every_node_does_not_cross_though_one_holder_sends_more) {
   }
 }
 
+TEST(Routes, holders_on_other_nodes_take_turns) {
+  // Quarters by x and a become halves by w. Who is in another node than x says gets it from devices of
+  // either w, though its own w is that of all who need the tile.
+  const Problem problem = parse_problem("x:2,w:2,a:2,y:2", "[2{a,x}8, 4]", "[4{w}8, 4]").value();
+  const Routes routes(problem.from, problem.to, 4);
+  std::map<Size, Size> sent;  // by holder, to other nodes
+  for (Size d = 0; d < 16; ++d) {
+    routes.sent(d, [&](const Transfer& transfer) {
+      if (transfer.target / 4 != d / 4) ++sent[d];
+    });
+  }
+  EXPECT_EQ(sent.size(), 16U);
+}
+
 TEST(Routes, one_of_a_million_devices_looks_at_its_own_boxes_only) {
   const Problem problem =
       parse_problem("x:1048576", "[1{x}1048576, 1048576]", "[1048576, 1{x}1048576]").value();
