@@ -45,15 +45,19 @@ class Guard:
         return words
 
     def redistribute(self, record, local, current, target, go):
-        from pyretile.torch._local import moved_right
-        from pyretile.torch._move import moved
         if not self.see(local, current, record.source):
-            key = current, target, record.planned
-            if key not in self._moves:
-                self._moves[key] = moved_right(current, target, moved if record.planned else None)
-            if not self._moves[key]:
-                self.say(f"{record.source}: {self._moves[key]}")
+            verdict = self._verdict(current, target)
+            if not verdict:
+                self.say(f"{record.source}: {verdict}")
         return go()
+
+    def _verdict(self, current, target):
+        """On what is done now, from memory where it was seen before."""
+        from pyretile.torch import _hook, _local, _way
+        key = current, target, _hook.movers(), _way.setting(current.mesh)
+        if key not in self._moves:
+            self._moves[key] = _local.moved_right(current, target, _hook.way if _hook.movers() else None)
+        return self._moves[key]
 
 
 def _limit(watching, guard):
@@ -100,6 +104,11 @@ def _guarded(world, limit, implicit):
     try:
         with LocalTensorMode(world), watching, Tiles():
             yield guard
+    except BaseException as problem:  # which may well come of what was found
+        _limit(watching, guard)
+        for words in guard.found:
+            problem.add_note(f"reshard_guard: {words}")
+        raise
     finally:
         dist.destroy_process_group()
     _limit(watching, guard)

@@ -72,6 +72,20 @@ RIGHT = {
             assert torch.equal(five.full_tensor().reconcile(), torch.arange(5.))
         assert all(one.planned for one in guard.records)
         """,
+    "planned types": """
+        from pyretile.torch import optimal
+        with reshard_guard(4) as guard, optimal(otherwise="torch") as ours:
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            for kind in (torch.bool, torch.uint8, torch.int8, torch.int64, torch.float16, torch.bfloat16, torch.complex64):
+                for how in ("sum", "max") if kind != torch.complex64 else ("sum",):
+                    x = DTensor.from_local(torch.ones(4, 3, dtype=kind), mesh, [Partial(how), Shard(0)], run_check=False)
+                    x.redistribute(placements=[Shard(1), Replicate()])
+                    x.redistribute(placements=[Partial(how), Shard(1)])
+            moved = ours.moved
+            product = DTensor.from_local(torch.ones(4), mesh, [Partial("product")] * 2, run_check=False)
+            product.redistribute(placements=[Replicate()] * 2)  # left to torch
+        assert (moved, ours.moved, len(ours.left), len(guard.records)) == (26, 26, 1, 27)
+        """,
     "sorted": """
         with reshard_guard(2):
             mesh = DeviceMesh("cpu", torch.tensor([0, 1]), mesh_dim_names=("x",))
@@ -121,6 +135,43 @@ WRONG = {
                 put(torch.ones(8, 8), mesh, Shard(0)).redistribute(placements=[Shard(1)])
         finally:
             _move._actions = right
+        """),
+    "planned wrong in its type": ("of int32", """
+        from pyretile.torch import _move, optimal
+        right = _move.simulated
+        def spoiled(*arguments):
+            return {at: one + 1 if one.dtype == torch.int32 else one for at, one in right(*arguments).items()}
+        _move.simulated = spoiled
+        try:
+            with reshard_guard(4), optimal():
+                mesh = init_device_mesh("cpu", (4,))
+                put(torch.ones(8, 8, dtype=torch.int32), mesh, Shard(0)).redistribute(placements=[Shard(1)])
+        finally:
+            _move.simulated = right
+        """),
+    "flattened later": ("wrong", """
+        with reshard_guard(4):
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            five = put(torch.ones(5), mesh, Shard(0), Shard(0))
+            five.full_tensor()
+            mesh["a", "b"]._flatten("ab")
+            five.full_tensor()
+        """),
+    "planned no more": ("wrong", """
+        from pyretile.torch import optimal
+        with reshard_guard(4):
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            mesh["a", "b"]._flatten("ab")
+            five = put(torch.ones(5), mesh, Shard(0), Shard(0))
+            with optimal():
+                five.full_tensor()
+            five.full_tensor()
+        """),
+    "failed by itself": ("reshard_guard: ", """
+        with reshard_guard(4):
+            mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+            mesh["a", "b"]._flatten("ab")
+            assert put(torch.ones(5), mesh, Shard(0), Shard(0)).full_tensor().shape == (6,)
         """),
     "implicit": ("an operation redistributes", """
         with reshard_guard(4, implicit="forbid"):

@@ -55,6 +55,23 @@ def test_every_redistribute_is_recorded_with_its_line():
         assert f"watch_test.py:{line_of('forward')}" in table and "dearer" in table
 
 
+def job_of_flattened(rank):
+    from pyretile.torch import watch
+    from torch.distributed.tensor import Replicate, Shard
+    mesh = grid(2, 2)
+    x = put((8,), mesh, [Shard(0), Shard(0)])
+    with watch() as seen:
+        x.redistribute(placements=[Replicate(), Replicate()])
+        mesh["x", "y"]._flatten("xy")
+        x.redistribute(placements=[Replicate(), Replicate()])
+    return [one.torch_steps for one in seen.records]
+
+
+def test_a_mesh_that_was_flattened_meanwhile_has_another_way():
+    for two, one in run(RANKS, job_of_flattened):
+        assert (len(two), len(one)) == (2, 1)
+
+
 def measured_peak(go):
     """The largest tensor that any operation makes, in elements."""
     import torch

@@ -9,7 +9,7 @@ import sys
 import threading
 
 _lock = threading.Lock()
-_movers = ()  # that take torch's place, the innermost context last
+_movers = ()  # that take torch's place, the innermost context last, each with its way for judges
 _watchers = ()  # that see what is moved, whoever moves it
 _original = None
 
@@ -40,21 +40,22 @@ def _enter():
                 if not handlers:
                     return _original(local, current, target, *args, **kwargs)
                 return handlers[-1](local, current, target, functools.partial(go, handlers[:-1]), kwargs)
-            return go(_movers + _watchers)
+            return go((*(handler for handler, _ in _movers), *_watchers))
         _replacement = redistribute_local_tensor
     _replace(_original, _replacement)
 
 
-def add(handler, moves=False):
+def add(handler, way=None):
     """From now on `handler(local, current, target, go, keywords)` is called in place of torch's function; `go()` is the next one.
 
-    Those that move are behind those that watch, whichever came first.
+    One that moves has a `way(local, current, target)`, which does the same but counts nothing, and gives None for what it leaves to the
+    next. Those that move are behind those that watch, whichever came first.
     """
     global _movers, _watchers
     with _lock:
         _enter()
-        if moves:
-            _movers = (*_movers, handler)
+        if way:
+            _movers = (*_movers, (handler, way))
         else:
             _watchers = (*_watchers, handler)
 
@@ -64,17 +65,26 @@ def _without(handlers, handler):
     return handlers[:at] + handlers[at + 1:]
 
 
-def remove(handler, moves=False):
+def remove(handler, way=None):
     global _movers, _watchers
     with _lock:
-        if moves:
-            _movers = _without(_movers, handler)
+        if way:
+            _movers = _without(_movers, (handler, way))
         else:
             _watchers = _without(_watchers, handler)
         if not _movers and not _watchers:
             _replace(_replacement, _original)
 
 
-def has_movers():
-    """Whether somebody takes torch's place."""
-    return bool(_movers)
+def movers():
+    """Who takes torch's place: whatever can be compared, empty if nobody does."""
+    return _movers
+
+
+def way(local, current, target):
+    """What would be done now, for a judge: nobody sees it, and nobody counts it."""
+    for _, one in reversed(_movers):
+        made = one(local, current, target)
+        if made is not None:
+            return made
+    return original()(local, current, target)

@@ -362,19 +362,24 @@ class optimal:
         self.memory_limit, self.otherwise, self.moved, self.left = memory_limit, otherwise, 0, []
 
     def __enter__(self):
-        _hook.add(self._call, moves=True)
+        _hook.add(self._call, self._way)
         return self
 
     def __exit__(self, *_):
-        _hook.remove(self._call, moves=True)
+        _hook.remove(self._call, self._way)
 
-    def _call(self, local, current, target, go, keywords):
+    def _way(self, local, current, target, left=lambda problem: None):
         try:
-            made = moved(local, current, target, self.memory_limit)
+            return moved(local, current, target, self.memory_limit)
         except (NotCarriedOut, _rt.Infeasible) as problem:
             if self.otherwise == "raise":
                 raise
-            self.left.append(str(problem))
+            left(str(problem))
+            return None
+
+    def _call(self, local, current, target, go, keywords):
+        made = self._way(local, current, target, self.left.append)
+        if made is None:
             return go()
         self.moved += 1
         return made

@@ -9,7 +9,7 @@ from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeWarning, Sp
 from ._move import _sums
 from ._source import source
 from ._tiles import shape_of
-from ._way import way
+from ._way import setting, way
 from ._words import bytes_text, dtype_word, elements, mesh_text, numbers, placement_words, placements_text, ranks_of
 
 _UNITS = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -109,7 +109,7 @@ class Record:
         return {"source": self.source, **{key: value for key, value in asdict(self).items() if key != "kind"}, **asdict(self.kind)}
 
 
-_kinds = {}  # by both specs
+_kinds = {}  # by both specs, and what else decides torch's way
 
 
 def _dtype_of(spec):
@@ -118,7 +118,7 @@ def _dtype_of(spec):
 
 def kind_of(current, target):
     """The `Kind` of a redistribute, from memory where it was seen before."""
-    key = (current, target, current.mesh.device_type)
+    key = (current, target, current.mesh.device_type, setting(current.mesh))
     try:
         found = _kinds.get(key)
     except TypeError:  # of symbolic sizes, which have no hash
@@ -202,7 +202,7 @@ class watch:
     def _call(self, local, current, target, go, keywords):
         if current.mesh != target.mesh or not current.mesh._is_current_rank_part_of_mesh():
             return go()
-        key = (kind_of(current, target), *source(), is_compiling(), _hook.has_movers())
+        key = (kind_of(current, target), *source(), is_compiling(), bool(_hook.movers()))
         record = self._same.get((id(key[0]), *key[1:]))
         if record is None:
             record = self._same[id(key[0]), *key[1:]] = Record(*key)

@@ -101,6 +101,13 @@ def infos(current, target):
     return home._optimize_transform_infos(made, current.mesh, current.placements, target.placements)
 
 
+def setting(mesh):
+    """What decides torch's way beside both specs, to be compared: the axes that are flattened, and torch's two switches."""
+    import torch.distributed.tensor._redistribute as home
+    return (*mesh._get_root_mesh()._flatten_mapping.items(), home._FORCE_MIN_COST_REDISTRIBUTION_PLAN,
+            home._DISABLE_REDISTRIBUTE_TRANSFORM_OPTIMIZATION)
+
+
 def way(current, target):
     """What torch does from one spec to the other, a `Way`."""
     state, steps, names = _State(current), [], axis_names(current.mesh)
