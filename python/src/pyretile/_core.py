@@ -8,20 +8,13 @@ from typing import Any
 
 from . import _retile
 from ._ends import _refused, bytes_words, dtype_words, options_of, text_or_path
-from ._errors import Infeasible, Refused, Undecided
+from ._errors import Infeasible, raised
 from ._results import Explanation, Plan, Program, Validation, Verdict
 
 _MEMORY = 2 << 30
-_NO, _USAGE, _UNDECIDED = 1, 2, 3  # exit codes of the command
+_NO, _UNDECIDED = 1, 3  # exit codes of the command
 
 Options = list[tuple[str, str]]
-
-
-def _raise(problem: tuple, exit_code: int = _USAGE):
-    code, message, source, words, begin, end, notes, rendered = problem
-    kind = Undecided if exit_code == _UNDECIDED or code == "limit_reached" else Refused
-    kind = Infeasible if code == "infeasible" else kind
-    raise kind(code, message, source, words, (begin, end), notes, rendered)
 
 
 def _call(verb: str, options: Options, texts: Options = (), timeout: int | None = None,
@@ -31,7 +24,7 @@ def _call(verb: str, options: Options, texts: Options = (), timeout: int | None 
         timeout = _seconds(timeout)
     exit_code, out, words, problems = _of_extension(_retile.call, verb, options, texts, timeout, memory)
     if problems and not out:
-        _raise(problems[0], exit_code)
+        raise raised(problems[0], undecided=exit_code == _UNDECIDED)
     return exit_code, out, words
 
 
@@ -333,7 +326,7 @@ def boxes(sharding: Any, *, mesh: Any = None, order: Any = None, shape: Any = No
     options = options_of(sharding, None, mesh=mesh, order=order, mesh_to=None, order_to=None, shape=shape)
     problem, devices, rank, numbers = _of_extension(_retile.boxes, options)
     if problem is not None:
-        _raise(problem)
+        raise raised(problem)
     try:
         import numpy
     except ImportError:

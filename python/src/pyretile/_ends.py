@@ -10,15 +10,25 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ._errors import Refused
+from . import _retile
+from ._errors import Refused, raised
 
 
-def _refused(source: str, value: Any, message: str, *notes: str) -> Refused:
-    shown = repr(value)
-    shown = shown if len(shown) <= 200 else shown[:197] + "..."
-    text = f"error: {source}: {message}\n  {shown}\n  {'^' * len(shown)}\n"
+def _refused(source: str, value: Any, message: str, *notes: str, at: int | None = None) -> Refused:
+    """A value with a caret below it; with `at` below that entry of a sequence."""
+    entries = [] if at is None else [repr(one) for one in value]
+    shown = f"[{', '.join(entries)}]" if entries else repr(value)
+    begin = 0 if at is None else 1 + sum(len(one) + 2 for one in entries[:at])
+    length = len(shown) if at is None else len(entries[at])
+    if begin + length > 200:
+        shown, begin, length = "..." + shown[begin:begin + 197], 3, min(length, 197)
+    elif len(shown) > 200:
+        shown = shown[:197] + "..."
+    length = min(length, len(shown) - begin)
+    text = f"error: {source}: {message}\n  {shown}\n  {' ' * begin}{'^' * length}\n"
     text += "".join(f"note: {note}\n" for note in notes)
-    return Refused("bad_argument", message, source, shown, (0, len(shown.encode())), notes, text)
+    span = tuple(len(shown[:end].encode()) for end in (begin, begin + length))
+    return Refused("bad_argument", message, source, shown, span, notes, text)
 
 
 def _is_jax_mesh(value: Any) -> bool:
@@ -27,6 +37,17 @@ def _is_jax_mesh(value: Any) -> bool:
 
 def _is_torch_mesh(value: Any) -> bool:
     return hasattr(value, "mesh_dim_names") and hasattr(value, "mesh")
+
+
+# An axis is called by its name in the mesh if the names are plain words, and by its number otherwise.
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+def axis_names(mesh: Any) -> tuple[str, ...]:
+    """What the axes of a mesh of PyTorch are called."""
+    names = mesh.mesh_dim_names or ()
+    plain = len(names) == mesh.ndim and all(name and set(name) <= _PLAIN and not name[0].isdigit() for name in names)
+    return tuple(names) if plain else tuple(f"a{k}" for k in range(mesh.ndim))
 
 
 def _is_placement(value: Any) -> bool:
@@ -46,8 +67,7 @@ def _mesh_words(mesh: Any, source: str) -> tuple[str, str | None]:
         return ",".join(f"{name}:{size}" for name, size in mesh.items()), None
     if _is_torch_mesh(mesh):
         table = mesh.mesh
-        names = mesh.mesh_dim_names or tuple(f"a{i}" for i in range(table.dim()))
-        words = ",".join(f"{name}:{size}" for name, size in zip(names, table.shape, strict=True))
+        words = ",".join(f"{name}:{size}" for name, size in zip(axis_names(mesh), table.shape, strict=True))
         return words, _order_text(table.flatten().tolist())
     if _is_jax_mesh(mesh):
         words = ",".join(f"{name}:{mesh.shape[name]}" for name in mesh.axis_names)
@@ -79,6 +99,15 @@ def _spec_words(spec: Any) -> str:
     return f"P({', '.join(words)})"
 
 
+def _in_order(array: Any) -> Iterable[str]:
+    """The placements of a DTensor. It may be cut by its axes in another order than theirs, which its spec alone says."""
+    spec = getattr(array, "_spec", array)
+    if not getattr(spec, "shard_order", None):
+        return map(repr, array.placements)
+    from .torch._words import placement_words
+    return placement_words(spec)
+
+
 class End:
     """One end: its words, and the mesh, order and shape where its object says them."""
 
@@ -88,7 +117,7 @@ class End:
         if isinstance(value, str):
             self.words = value
         elif hasattr(value, "placements") and hasattr(value, "device_mesh"):  # a DTensor
-            self.words = self._placements(value.placements)
+            self.words = self._placements(_in_order(value))
             self.mesh = _mesh_words(value.device_mesh, source)
             self.shape = tuple(value.shape)
         elif hasattr(value, "spec") and hasattr(value, "mesh"):  # a NamedSharding
@@ -100,17 +129,17 @@ class End:
         elif type(value).__name__ == "PartitionSpec":
             self.words = _spec_words(value)
         elif _is_placement(value):
-            self.words = self._placements([value])
+            self.words = self._placements(map(repr, [value]))
         elif isinstance(value, (tuple, list)) and value and all(map(_is_placement, value)):
-            self.words = self._placements(value)
+            self.words = self._placements(map(repr, value))
         else:
             raise _refused(source, value, "no sharding",
                            "a text in any notation, a NamedSharding or PartitionSpec of JAX, placements of PyTorch, "
                            "or an array that has one")
 
     @staticmethod
-    def _placements(placements: Iterable[Any]) -> str:
-        return f"[{', '.join(map(repr, placements))}]"
+    def _placements(words: Iterable[str]) -> str:
+        return f"[{', '.join(words)}]"
 
 
 def _whole(number: Any) -> str:
@@ -123,7 +152,7 @@ def shape_words(shape: Any, source: str = "shape") -> str:
     if isinstance(shape, str):
         return shape
     try:
-        return ",".join(_whole(extent) for extent in shape)
+        return ",".join(_whole(extent) for extent in shape) or "[]"
     except (TypeError, ValueError):
         raise _refused(source, shape, "no shape", "write shape=(16, 8)") from None
 
@@ -150,13 +179,21 @@ def dtype_words(dtype: Any) -> str:
     return str(inner if inner is not None else dtype)
 
 
-def bytes_words(limit: Any) -> str:
+def bytes_words(limit: Any, name: str = "memory_limit") -> str:
     """A number of bytes, or a text such as ``80GB``."""
     if isinstance(limit, str):
         return limit
     if isinstance(limit, bool) or not hasattr(limit, "__index__"):
-        raise _refused("memory_limit", limit, "no number of bytes", "write memory_limit=80_000_000 or '80GB'")
+        raise _refused(name, limit, "no number of bytes", f"write {name}=80_000_000 or '80GB'")
     return str(limit.__index__())
+
+
+def bytes_of(limit: Any, name: str = "memory_limit", *notes: str) -> int:
+    """The number of bytes that the program reads there."""
+    problem, count = _retile.bytes_of(bytes_words(limit, name).encode("utf-8", "replace").decode(), name)
+    if problem is not None:
+        raise raised((*problem[:6], (*problem[6], *notes), problem[7] + "".join(f"note: {one}\n" for one in notes)))
+    return count
 
 
 def options_of(src: Any, dst: Any, *, mesh: Any, order: Any, mesh_to: Any, order_to: Any,

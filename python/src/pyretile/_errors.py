@@ -51,6 +51,13 @@ class Infeasible(Refused):
         return made, arguments, {"smallest_feasible_bytes": self.smallest_feasible_bytes}
 
 
+def raised(problem: tuple, undecided: bool = False) -> Refused:
+    """A problem that the extension hands back, as it is raised."""
+    code, message, source, words, begin, end, notes, rendered = problem
+    kind = Infeasible if code == "infeasible" else Undecided if undecided or code == "limit_reached" else Refused
+    return kind(code, message, source, words, (begin, end), notes, rendered)
+
+
 class Wrong(AssertionError):
     """What was judged is not right; ``verdict`` says where."""
 

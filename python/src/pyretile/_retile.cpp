@@ -91,6 +91,12 @@ nb::tuple boxes(Pairs options) {
                         nb::bytes(numbers.data(), numbers.size() * sizeof(Size)));
 }
 
+nb::tuple bytes_of(std::string_view text, std::string_view source) {
+  const auto bytes = retile::cli::parse_bytes(text, source);
+  if (!bytes) return nb::make_tuple(tuple_of(bytes.error()), 0);
+  return nb::make_tuple(nb::none(), *bytes);
+}
+
 /// The program `retile`, which has this process for itself.
 int main_of(const std::vector<std::string>& words) {
   std::vector<const char*> argv;
@@ -112,4 +118,6 @@ NB_MODULE(_retile, m) {
   m.def("boxes", &boxes, "options"_a,
         "(problem or None, devices, rank, int64 of [devices, rank, 2]): begin and end of what every\n"
         "device holds.");
+  m.def("bytes_of", &bytes_of, "text"_a, "source"_a,
+        "(problem or None, bytes) of a text such as 80GB.");
 }

@@ -106,8 +106,7 @@ def _guarded(world, limit, implicit):
             yield guard
     except BaseException as problem:  # which may well come of what was found
         _limit(watching, guard)
-        for words in guard.found:
-            problem.add_note(f"reshard_guard: {words}")
+        problem.__notes__ = [*getattr(problem, "__notes__", ()), *(f"reshard_guard: {words}" for words in guard.found)]
         raise
     finally:
         dist.destroy_process_group()

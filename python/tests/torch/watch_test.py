@@ -153,11 +153,20 @@ def test_raise_and_warn():
         assert said == {10**6: None, "2x": None, "1KiB": over, 1024: over, "0.5x": over, "warned": 1, "implicit": True}
 
 
-@pytest.mark.parametrize("limit", ["many", "12 parsecs", -1, 1.5])
+@pytest.mark.parametrize("limit", ["many", "12 parsecs", -1, 1.5, "1e400", "1e400x", "-1x", "infx", "nanx", "x", "", "9223372036854775808", True])
 def test_what_is_no_limit_is_refused(limit):
+    from pyretile import Refused
     from pyretile.torch import watch
-    with pytest.raises(ValueError, match="neither a number of bytes"):
+    with pytest.raises(Refused, match="number of bytes") as problem:
         watch(limit)
+    assert problem.value.source == "limit" and "^" in str(problem.value)
+
+
+@pytest.mark.parametrize("limit, read", [(7, (7, None)), ("512KiB", (1 << 19, None)), ("80GB", (80 * 10**9, None)), ("2x", (None, 2)), ("0.5x", (None, 0.5))])
+def test_limits(limit, read):
+    from pyretile.torch import watch
+    one = watch(limit)
+    assert (one.bytes, one.times) == read
 
 
 def job_of_specs(rank, spoiled):

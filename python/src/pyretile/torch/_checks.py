@@ -2,12 +2,13 @@
 
 from dataclasses import asdict, dataclass
 
+from .._ends import _is_placement, _refused, bytes_of
 from . import _rt, _trace
 from ._carry import digits
 from ._errors import WrongTile
 from ._tiles import shape_of
-from ._way import Way, way
-from ._words import axis_names, bytes_text, dtype_word, mesh_text, numbers, placement_words, placements_text, ranks_of
+from ._way import Way, _cuts, way
+from ._words import axis_names, bytes_text, dtype_word, keep, mesh_text, numbers, placement_words, placements_text, ranks_of
 
 _shapes = {}
 
@@ -46,11 +47,8 @@ def coordinate_of(mesh, rank):
 
 def _wanted(spec, coordinate):
     key = (spec, coordinate)
-    if key not in _shapes:
-        if len(_shapes) >= 65536:
-            _shapes.clear()
-        _shapes[key] = shape_of(spec, coordinate)
-    return _shapes[key]
+    found = _shapes.get(key)
+    return keep(_shapes, key, shape_of(spec, coordinate), 65536) if found is None else found
 
 
 def wrong_shape(local, spec):
@@ -110,13 +108,23 @@ def check_mesh(mesh):
 
 
 def target_spec(x, placements):
+    """The spec of a DTensor after a redistribute; dimensions below 0 count from the end."""
     from torch.distributed.tensor._dtensor_spec import DTensorSpec
-    spec = x._spec
-    placements = tuple(placements)
-    if len(placements) != spec.mesh.ndim:
-        raise ValueError(f"{len(placements)} placements for a mesh of {spec.mesh.ndim} dimensions")
-    placements = tuple(type(one)(one.dim % len(spec.shape)) if one.is_shard() and one.dim < 0 else one for one in placements)
-    return DTensorSpec(spec.mesh, placements, tensor_meta=spec.tensor_meta)
+    spec, rank = x._spec, len(x._spec.shape)
+    if not isinstance(placements, (tuple, list)) or len(placements) != spec.mesh.ndim:
+        raise _refused("placements", placements, f"not one placement for each axis of {mesh_text(spec.mesh)}")
+    out = []
+    for at, one in enumerate(placements):
+        if not _is_placement(one):
+            raise _refused("placements", placements, "no placement", "such as Shard(0), Replicate() or Partial()", at=at)
+        if _cuts(one):
+            if not -rank <= one.dim < rank:
+                raise _refused("placements", placements, f"the array has {rank} dimension{'' if rank == 1 else 's'}", at=at)
+            if one.dim < 0:
+                factor = {"split_factor": one.split_factor} if hasattr(one, "split_factor") else {}
+                one = type(one)(one.dim + rank, **factor)
+        out.append(one)
+    return DTensorSpec(spec.mesh, tuple(out), tensor_meta=spec.tensor_meta)
 
 
 def _gathered(mesh, value):
@@ -229,11 +237,14 @@ def explain(x, placements, *, memory_limit=None):
 
     Returns:
       An `Explanation`; costs and heights count elements per rank.
+
+    Raises:
+      pyretile.Refused: the placements or the limit mean nothing here.
     """
     from ._watch import plan_of
     current, target = x._spec, target_spec(x, placements)
     before, after = placements_text(placement_words(current)), placements_text(placement_words(target))
     shape, mesh, dtype = numbers(current.shape), mesh_text(current.mesh), x.dtype
-    plan, refused = plan_of(current, target, memory_limit)
+    plan, refused = plan_of(current, target, None if memory_limit is None else bytes_of(memory_limit))
     move = f"{before} -> {after} of {dtype_word(dtype)}{list(shape)} over {mesh}"
     return Explanation(move, way(current, target), plan, refused, dtype.itemsize)

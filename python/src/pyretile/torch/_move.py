@@ -1,17 +1,18 @@
 """Our plans in the place of torch's own way, by functional collectives: forward, backward and compiled."""
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
+from .._ends import bytes_of
 from . import _hook, _rt
 from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _shape, actions, carry
 from ._checks import coordinate_of, target_spec
-from ._errors import NotCarriedOut
+from ._errors import NotCarriedOut, WrongTile
 from ._tiles import coordinates, shape_of
-from ._words import dtype_word, mesh_text, numbers, placement_word, placement_words, placements_text, ranks_of, turns_of
+from ._words import dtype_word, keep, mesh_text, numbers, placement_word, placement_words, placements_text, ranks_of, turns_of
 
-_groups, _moves = {}, {}
+_groups, _moves = {}, {}  # by ranks; by specs and limit
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Move:
     Attributes:
       program: the Program, as an object; starts: the shapes of all tiles at its start, stops: those at the end.
       before, after: what is done to each tile without any communication: pairs of a name and a value.
+      listed: what each position does, as far as somebody asked.
     """
 
     program: dict
@@ -28,6 +30,7 @@ class Move:
     stops: tuple
     before: tuple
     after: tuple
+    listed: dict = field(default_factory=dict, compare=False)
 
 
 def _name(placement):
@@ -98,7 +101,7 @@ def move_of(current, target, memory_limit=None):
     if found is None:
         found = _made_move(current, target, memory_limit)
         if key:
-            _moves[key] = found
+            keep(_moves, key, found, 4096)
     return found
 
 
@@ -111,16 +114,11 @@ def _made_move(current, target, memory_limit):
     return Move(program, starts, stops, before, after)
 
 
-_listed = {}
-
-
 def _actions(move, position):
     """What one position does."""
-    key = (id(move), position)
-    found = _listed.get(key)
-    if found is None or found[0] is not move:
-        found = _listed[key] = (move, *actions(move.program, move.starts, position))
-    return found[1]
+    if position not in move.listed:
+        move.listed[position] = actions(move.program, move.starts, position)[0]
+    return move.listed[position]
 
 
 def _prepared(move, tile):
@@ -160,8 +158,8 @@ def _steps(move, position, tile, mesh, coordinate, order):
     wire = _wire(tile.dtype) if all(isinstance(one, (Slice, Exchange, Gather)) and not getattr(one, "add", None) for one in listed) else None
     kind = tile.dtype
     if tuple(tile.shape) != move.starts[position]:
-        if tile.numel() != prod(move.starts[position]):
-            raise ValueError(f"the tile is {list(tile.shape)}, its placements say {list(move.starts[position])}")
+        if (_shape(tuple(tile.shape)) or (1,)) != move.starts[position]:
+            raise WrongTile(f"the tile is {list(tile.shape)}, its placements say {list(move.starts[position])}")
         tile = tile.reshape(move.starts[position])
     if wire is not None:
         tile = tile.view(wire)
@@ -204,6 +202,8 @@ def _group(mesh, ranks):
         # for each other for ever. Which groups we make differs among ranks, so ours have one number, and the others keep theirs.
         world = dist.distributed_c10d._world
         kept, world.group_count = world.group_count, _COUNT
+        for old in [key for key, group in _groups.items() if group not in world.pg_map]:
+            del _groups[old]  # the others are used again, and torch keeps them as long
         try:
             with unset_fake_temporarily():
                 found = _groups[ranks] = dist.new_group(list(ranks), use_local_synchronization=True, group_desc="pyretile")
@@ -354,12 +354,14 @@ class optimal:
     Raises:
       NotCarriedOut: by a redistribute that no functional collectives do; the message names what is missing.
       pyretile.Infeasible: by one that no plan does within the limit.
+      pyretile.Refused: the limit is no number of bytes.
     """
 
     def __init__(self, memory_limit=None, *, otherwise="raise"):
         if otherwise not in ("raise", "torch"):
             raise ValueError(f"otherwise is {otherwise!r}, not 'raise' or 'torch'")
-        self.memory_limit, self.otherwise, self.moved, self.left = memory_limit, otherwise, 0, []
+        self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
+        self.otherwise, self.moved, self.left = otherwise, 0, []
 
     def __enter__(self):
         _hook.add(self._call, self._way)
@@ -401,6 +403,8 @@ def redistribute(x, placements, memory_limit=None):
     Raises:
       NotCarriedOut: no functional collectives do it; the message names what is missing.
       pyretile.Infeasible: no plan is within the limit.
+      pyretile.Refused: the placements or the limit mean nothing here.
+      WrongTile: this rank's tile is not what its placements say.
     """
     from torch.distributed.tensor._redistribute import Redistribute
     global _Planned
@@ -420,6 +424,7 @@ def redistribute(x, placements, memory_limit=None):
     kind = x.dtype
     types = {"op_dtype": kind, "out_dtype": kind, "backward_options": {"op_dtype": kind, "out_dtype": kind}}
     target = target_spec(x, placements).placements
+    memory_limit = None if memory_limit is None else bytes_of(memory_limit)
     return _Planned.apply(x, x.device_mesh, target, memory_limit, types)
 
 

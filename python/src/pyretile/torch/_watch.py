@@ -1,33 +1,25 @@
 """Every redistribute of a program, with its line, what torch's way holds, and our plan beside it."""
 
+import re
 import warnings
 import zlib
 from dataclasses import asdict, dataclass
 
+from .._ends import bytes_of
 from . import _hook, _rt
 from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeWarning, SpecsDiffer
 from ._move import _sums
 from ._source import source
 from ._tiles import shape_of
 from ._way import setting, way
-from ._words import bytes_text, dtype_word, elements, mesh_text, numbers, placement_words, placements_text, ranks_of
-
-_UNITS = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-
+from ._words import bytes_text, dtype_word, elements, keep, mesh_text, numbers, placement_words, placements_text, ranks_of
 
 def limit_of(limit):
     """(bytes, None), or (None, how many times the larger end), of a number, `"512MiB"` or `"2x"`."""
-    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0):
-        return limit, None
-    text = limit.strip().lower() if isinstance(limit, str) else ""
-    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
-    unit = text[len(digits):].strip()
-    try:
-        if unit == "x":
-            return None, float(digits)
-        return int(float(digits) * _UNITS[unit]), None
-    except (ValueError, KeyError):
-        raise ValueError(f"limit is {limit!r}, neither a number of bytes nor a text such as '512MiB', or '2x' of the larger end") from None
+    times = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)x", limit, re.ASCII) if isinstance(limit, str) else None
+    if times:
+        return None, float(times[1])
+    return None if limit is None else bytes_of(limit, "limit", "'2x' is twice the larger end"), None
 
 
 @dataclass(frozen=True)
@@ -123,11 +115,7 @@ def kind_of(current, target):
         found = _kinds.get(key)
     except TypeError:  # of symbolic sizes, which have no hash
         return _made_kind(current, target)
-    if found is None:
-        if len(_kinds) >= 65536:
-            _kinds.clear()
-        found = _kinds[key] = _made_kind(current, target)
-    return found
+    return keep(_kinds, key, _made_kind(current, target), 65536) if found is None else found
 
 
 def plan_of(current, target, memory_limit=None):

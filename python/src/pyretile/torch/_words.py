@@ -4,9 +4,7 @@ import contextlib
 import weakref
 from math import prod
 
-# An axis is called by its name in the mesh if that is a plain word, and by its number otherwise.
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-
+from .._ends import axis_names
 
 def number(size):
     """A size as an int. One that is symbolic while torch compiles is taken at its hint, so that no guard is made of it."""
@@ -18,15 +16,17 @@ def numbers(sizes):
     return tuple(number(one) for one in sizes)
 
 
-def axis_names(mesh):
-    names = mesh.mesh_dim_names or ()
-    plain = len(names) == mesh.ndim and all(name and set(name) <= _PLAIN and not name[0].isdigit() for name in names)
-    return tuple(names) if plain else tuple(f"axis{k}" for k in range(mesh.ndim))
-
-
 def mesh_text(mesh):
     """The axes and their sizes, `dp:4,tp:2`, without the ranks: positions are counted row by row."""
     return ",".join(f"{name}:{size}" for name, size in zip(axis_names(mesh), mesh.shape))
+
+
+def keep(cache, key, value, most):
+    """Puts a value where it is found again. A cache that is full begins anew."""
+    if len(cache) >= most:
+        cache.clear()
+    cache[key] = value
+    return value
 
 
 _ranks = weakref.WeakKeyDictionary()  # by mesh
