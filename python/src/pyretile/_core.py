@@ -97,6 +97,7 @@ def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: An
     Raises:
       Refused: an argument cannot be read; ``str()`` has a caret below the place.
       Infeasible: no plan is within the limit; ``smallest_feasible_bytes`` says what suffices.
+      Undecided: a limit was reached before there was a plan.
 
     >>> import pyretile as rt
     >>> print(rt.plan("[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]", mesh="x:4,y:6"))
@@ -155,6 +156,7 @@ def lower(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mes
     Raises:
       Refused: an argument cannot be read, or the form cannot say the plan.
       Infeasible: no plan is within the limit, or collectives alone do not reach the end.
+      Undecided: a limit was reached before there was a plan.
     """
     if isinstance(src, Plan):
         beside = {"dst": dst, "mesh": mesh, "order": order, "mesh_to": mesh_to, "order_to": order_to, "shape": shape,
@@ -278,6 +280,10 @@ def explain(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, m
 
     Returns:
       An explanation for every reshard.
+
+    Raises:
+      Refused: an argument or text cannot be read.
+      Undecided: a limit was reached before there was an answer.
     """
     texts: Options = []
     if dst is None:
@@ -300,14 +306,21 @@ def explain(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, m
 
 def convert(sharding: Any, to: str, *, mesh: Any = None, order: Any = None, shape: Any = None) -> str:
     """A sharding as another system writes it: ``jax``, ``hlo1``, ``hlo2``, ``hlo3``, ``sdy``, ``dtensor``, ``mlir19``,
-    ``mlir22`` or ``paper``.
+    ``mlir22`` or ``paper``. With ``program`` a text, or a path, of what another system compiled, as the program that is judged.
+
+    Raises:
+      Refused: the sharding or text cannot be read, or the form cannot say it.
+      Undecided: a limit was reached before there was an answer.
 
     >>> import pyretile as rt
     >>> rt.convert("P('x', None)", "hlo2", mesh="x:4", shape=(16, 8))
     '{devices=[4,1]<=[4]}'
     """
+    texts: Options = []
+    if to == "program":
+        sharding, texts = text_or_path(sharding, "text")
     options = options_of(sharding, None, mesh=mesh, order=order, mesh_to=None, order_to=None, shape=shape)
-    return _call("convert", [*options, ("--as", to)])[1].rstrip("\n")
+    return _call("convert", [*options, ("--as", to)], texts)[1].rstrip("\n")
 
 
 def boxes(sharding: Any, *, mesh: Any = None, order: Any = None, shape: Any = None):

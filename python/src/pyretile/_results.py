@@ -16,12 +16,18 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Answer:
     """An answer of the program. Fields are those of its JSON; docs/reference/json.md has them with their units."""
 
-    _json: dict = field(repr=False, compare=True, hash=False)
-    _text: Any = field(repr=False, compare=False, hash=False)
+    _json: dict = field(repr=False)
+    _text: Any = field(repr=False)
+
+    def __eq__(self, other: Any) -> bool:
+        return self._json == other._json if type(self) is type(other) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._json, sort_keys=True))
 
     def to_dict(self) -> dict:
         """The object that the command prints with ``--json``."""
@@ -58,6 +64,25 @@ def _fields_of(cls) -> tuple[str, ...]:
     return names
 
 
+class Judged:
+    """What has an attribute ``right``: in a condition it is true if and only if it is right."""
+
+    _wrong = Wrong
+
+    def __bool__(self) -> bool:
+        return self.right is True
+
+    def raise_if_wrong(self):
+        """Hands itself back when right.
+
+        Raises:
+          Wrong: it is wrong, or undecided. An ``AssertionError``.
+        """
+        if self.right is not True:
+            raise self._wrong(self)
+        return self
+
+
 @dataclass(frozen=True)
 class Step:
     """A step of a plan. Of the fields below those are set that its ``op`` has; sizes are in elements.
@@ -83,7 +108,7 @@ class Step:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan(_Answer):
     """A sequence of collectives, and what is proved of it.
 
@@ -108,7 +133,7 @@ class Plan(_Answer):
     optimal: bool
     scope: str
     permutes: int
-    _options: tuple = field(default=(), repr=False, compare=False)
+    _options: tuple = field(default=(), repr=False)
 
     @classmethod
     def _later(cls, line: str, options: list):
@@ -164,7 +189,7 @@ class Plan(_Answer):
             return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program(_Answer):
     """Steps for every device, as ``retile.program/1`` or ``/2`` has them.
 
@@ -183,8 +208,8 @@ class Program(_Answer):
         return json.dumps(self._json, separators=(",", ":"))
 
 
-@dataclass(frozen=True)
-class Verdict(_Answer):
+@dataclass(frozen=True, eq=False)
+class Verdict(_Answer, Judged):
     """Whether a sequence is right. In a condition it is true if and only if it is right.
 
     Attributes:
@@ -209,22 +234,9 @@ class Verdict(_Answer):
     element: tuple[int, ...] | None = None
     found: Any = None
 
-    def __bool__(self) -> bool:
-        return self.right is True
 
-    def raise_if_wrong(self) -> "Verdict":
-        """Hands itself back when right.
-
-        Raises:
-          Wrong: it is wrong, or undecided. An ``AssertionError``.
-        """
-        if self.right is not True:
-            raise Wrong(self)
-        return self
-
-
-@dataclass(frozen=True)
-class Validation(_Answer):
+@dataclass(frozen=True, eq=False)
+class Validation(_Answer, Judged):
     """Whether a whole program computes after a pass what it did before. True in a condition if it is right.
 
     Attributes:
@@ -235,11 +247,8 @@ class Validation(_Answer):
     right: bool | None
     answer: str
 
-    __bool__ = Verdict.__bool__
-    raise_if_wrong = Verdict.raise_if_wrong
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation(_Answer):
     """A reshard explained: what the other side holds and moves, what suffices, and the plan in its own form.
 

@@ -13,6 +13,7 @@ import pyretile as rt
 
 ENDS = ("[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]")
 MESH = "x:4,y:6"
+PEERS = pathlib.Path(__file__).parents[3] / "examples/pytorch"
 
 
 def retile(*arguments, text=None):
@@ -44,6 +45,16 @@ def test_answers_are_frozen_and_have_their_own_objects():
 def test_two_ends_that_differ_make_plans_that_differ():
     assert rt.plan(*ENDS, mesh=MESH) == rt.plan(*ENDS, mesh=MESH)
     assert rt.plan(*ENDS, mesh=MESH) != rt.plan(ENDS[1], ENDS[0], mesh=MESH)
+
+
+def test_answers_that_are_equal_have_one_hash():
+    def answers(ends):
+        plan = rt.plan(*ends, mesh=MESH)
+        return [plan, plan.lower(), rt.check(plan.lower())[0], *rt.explain(*ends, mesh=MESH)]
+    first, again, other = answers(ENDS), answers(ENDS), answers((ENDS[1], "[12, 12]"))
+    assert [hash(one) for one in first] == [hash(one) for one in again] and first == again
+    assert len({*first, *again, *other}) == 8
+    assert first[0] != first[1] != 7
 
 
 @pytest.mark.parametrize("mesh", ["x:4,y:6", {"x": 4, "y": 6}])
@@ -248,6 +259,15 @@ def test_an_end_of_another_order_of_devices():
 def test_explanations_of_two_ends_and_of_a_warning():
     (one,) = rt.explain("P('x', None)", "P(None, 'x')", mesh="x:4", shape=(16, 64))
     assert one.plan["cost"] < one.peer["cost"] and one.form == "jax" and one.program
+
+
+def test_a_compiled_text_is_converted_to_a_program():
+    compiled = (PEERS / "direct.dtensor.json").read_text(encoding="utf-8")
+    program = rt.convert(compiled, "program")
+    assert program == rt.convert(PEERS / "direct.dtensor.json", "program")
+    assert rt.check(program)[0].right is True
+    with pytest.raises(rt.Refused):
+        rt.convert("nonsense", "program")
 
 
 class Device:

@@ -72,6 +72,7 @@ def test_a_trace_is_judged_and_a_spoiled_one_is_wrong():
 
 def job_of_tensors(rank):
     import torch.nn.functional as F
+    from pyretile import Wrong
     from pyretile.torch import WrongTile, check_mesh, check_tensor
     from torch.distributed.device_mesh import DeviceMesh
     from torch.distributed.tensor import DTensor, Replicate, Shard
@@ -83,15 +84,15 @@ def job_of_tensors(rank):
     said["from_local"] = bool(check_tensor(uneven))
     try:
         check_tensor(uneven).raise_if_wrong()
-    except WrongTile:
-        said["raised"] = rank
+    except WrongTile as problem:
+        said["raised"] = rank, isinstance(problem, Wrong), bool(problem.verdict)
     said["meshes"] = [bool(check_mesh(DeviceMesh("cpu", torch.tensor(ranks)))) for ranks in ([0, 1], [1, 0])]
     return said
 
 
 def test_tensors_and_meshes():
     for rank, said in enumerate(run(2, job_of_tensors)):
-        wrong = {"raised": 1} if rank == 1 else {}
+        wrong = {"raised": (1, True, False)} if rank == 1 else {}
         # A convolution of an array that is cut along its length says Replicate, and holds the rank's part.
         assert said == {"right": True, "conv": [True, False], "from_local": rank == 0, "meshes": [True, False], **wrong}
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from .._ends import _is_placement, _refused, bytes_of
+from .._results import Judged
 from . import _rt, _trace
 from ._carry import digits
 from ._errors import WrongTile
@@ -14,7 +15,7 @@ _shapes = {}
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Judged):
     """An answer about tiles.
 
     Attributes:
@@ -25,20 +26,13 @@ class Verdict:
     right: bool
     text: str
 
-    def __bool__(self):
-        return self.right
+    _wrong = WrongTile
 
     def __str__(self):
         return self.text
 
     def to_dict(self):
         return asdict(self)
-
-    def raise_if_wrong(self):
-        """Raises `WrongTile` unless it is right."""
-        if not self.right:
-            raise WrongTile(self.text)
-        return self
 
 
 def coordinate_of(mesh, rank):
@@ -148,7 +142,7 @@ def _trace_of(x, placements):
     parts = _gathered(current.mesh, part)
     for rank, one in sorted(parts.items()):
         if one["said"] != part["said"]:
-            raise WrongTile(f"rank {rank} redistributes something else: {one['said']}, not {part['said']}")
+            raise WrongTile(Verdict(False, f"rank {rank} redistributes something else: {one['said']}, not {part['said']}"))
         if "unsaid" in one:
             raise _trace.Unsaid(f"rank {rank}: {one['unsaid']}")
     return _trace.text(current, target, parts)

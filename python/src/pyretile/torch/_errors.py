@@ -1,5 +1,7 @@
 """What is raised and warned of redistributes."""
 
+from .._errors import Wrong
+
 
 class RedistributeError(RuntimeError):
     """A redistribute that `watch` is to refuse.
@@ -26,8 +28,8 @@ class SpecsDiffer(RedistributeError):
     """The ranks have other ideas of the array, or a rank has another tile than its placements say."""
 
 
-class WrongTile(ValueError):
-    """A tensor, a mesh or a redistribute in which some rank has not what its placements say."""
+class WrongTile(Wrong, ValueError):
+    """A tensor, a mesh or a redistribute in which some rank has not what its placements say; `verdict` says which."""
 
 
 class NotCarriedOut(NotImplementedError):

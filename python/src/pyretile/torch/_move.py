@@ -7,7 +7,7 @@ from math import prod
 from .._ends import bytes_of
 from . import _hook, _rt
 from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _shape, actions, carry
-from ._checks import coordinate_of, target_spec
+from ._checks import Verdict, coordinate_of, target_spec
 from ._errors import NotCarriedOut, WrongTile
 from ._tiles import coordinates, shape_of
 from ._words import dtype_word, keep, mesh_text, numbers, placement_word, placement_words, placements_text, ranks_of, turns_of
@@ -159,7 +159,7 @@ def _steps(move, position, tile, mesh, coordinate, order):
     kind = tile.dtype
     if tuple(tile.shape) != move.starts[position]:
         if (_shape(tuple(tile.shape)) or (1,)) != move.starts[position]:
-            raise WrongTile(f"the tile is {list(tile.shape)}, its placements say {list(move.starts[position])}")
+            raise WrongTile(Verdict(False, f"the tile is {list(tile.shape)}, its placements say {list(move.starts[position])}"))
         tile = tile.reshape(move.starts[position])
     if wire is not None:
         tile = tile.view(wire)
