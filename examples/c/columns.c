@@ -45,5 +45,5 @@ int main(int argc, char** argv) {
   free(before);
   free(after);
   MPI_Finalize();
-  return wrong != 0;
+  return wrong != 0 || !verdict.right;
 }

@@ -48,7 +48,7 @@ program columns
   call retile_free(prog)
   call retile_free(plan)
   call MPI_Finalize()
-  if (wrong /= 0) stop 1
+  if (wrong /= 0 .or. verdict%right == 0) stop 1
 
 contains
 

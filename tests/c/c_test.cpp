@@ -1,11 +1,28 @@
 // The library as C sees it: what it says of plans and Programs, and what becomes of wrong arguments.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 
 #include "retile/c/retile.h"
+
+namespace {
+
+thread_local bool no_memory = false;
+
+}  // namespace
+
+// Of all of this program, so that memory can be made to fail.
+void* operator new(std::size_t bytes) {
+  void* const made = no_memory ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -123,6 +140,29 @@ TEST(C, null_pointers_are_refused) {
   EXPECT_STREQ(retile_error_name(), "bad_argument");
   retile_plan_free(nullptr);
   retile_program_free(nullptr);
+}
+
+TEST(C, numbers_of_null_are_0_and_its_texts_are_empty) {
+  EXPECT_EQ(retile_plan_cost(nullptr), 0);
+  EXPECT_EQ(retile_plan_height(nullptr), 0);
+  EXPECT_EQ(retile_plan_bound(nullptr), 0);
+  EXPECT_EQ(retile_plan_resident(nullptr), 0);
+  EXPECT_EQ(retile_plan_is_optimal(nullptr), 0);
+  EXPECT_EQ(retile_plan_is_exchange(nullptr), 0);
+  EXPECT_EQ(retile_program_devices(nullptr), 0);
+  EXPECT_STREQ(retile_program_text(nullptr), "");
+  EXPECT_STREQ(retile_program_json(nullptr), "");
+}
+
+TEST(C, a_text_without_memory_for_it_is_empty_and_can_be_asked_for_again) {
+  const Program program = program_of(planned());
+  for (const auto& form : {retile_program_text, retile_program_json}) {
+    no_memory = true;
+    const char* const text = form(program.get());
+    no_memory = false;
+    EXPECT_STREQ(text, "");
+    EXPECT_NE(std::string(form(program.get())), "");
+  }
 }
 
 TEST(C, a_memory_limit_is_kept_or_is_the_answer) {

@@ -11,11 +11,18 @@ struct retile_plan {
   retile::Plan plan;
 };
 
+namespace retile::c {
+
+/// Made when it is asked for, by whichever thread asks first.
+struct OnceWritten {
+  mutable std::once_flag made = {};
+  mutable std::string text = {};
+};
+
+}  // namespace retile::c
+
 struct retile_program {
   retile::Program program;
-  // Made when they are asked for, by whichever thread asks first.
-  mutable std::once_flag text_made = {};
-  mutable std::once_flag json_made = {};
-  mutable std::string text = {};
-  mutable std::string json = {};
+  retile::c::OnceWritten text = {};
+  retile::c::OnceWritten json = {};
 };

@@ -59,6 +59,18 @@ Result<PlanOptions> read_options(const retile_plan_options* given) {
   return out;
 }
 
+/// A form of a Program, which is kept in it; "" where it cannot be made.
+const char* written(const retile_program* program, OnceWritten retile_program::* form,
+                    std::string (*write)(const Program&)) noexcept {
+  const retile_status status = guarded([&]() -> Result<void> {
+    if (auto there = is_there(program, "program"); !there) return there;
+    const OnceWritten& once = program->*form;
+    std::call_once(once.made, [&] { once.text = write(program->program); });
+    return {};
+  });
+  return status == RETILE_OK ? (program->*form).text.c_str() : "";
+}
+
 void hand_over(Program program, retile_program** out) {
   *out = new retile_program{.program = std::move(program)};
 }
@@ -105,12 +117,12 @@ retile_status retile_plan_make(const char* mesh, const char* shape, const char* 
 
 void retile_plan_free(retile_plan* plan) { delete plan; }
 
-int64_t retile_plan_cost(const retile_plan* plan) { return plan->plan.cost; }
-int64_t retile_plan_height(const retile_plan* plan) { return plan->plan.height; }
-int64_t retile_plan_bound(const retile_plan* plan) { return plan->plan.bound; }
-int64_t retile_plan_resident(const retile_plan* plan) { return plan->plan.resident; }
-int retile_plan_is_optimal(const retile_plan* plan) { return plan->plan.optimal ? 1 : 0; }
-int retile_plan_is_exchange(const retile_plan* plan) { return plan->plan.exchange ? 1 : 0; }
+int64_t retile_plan_cost(const retile_plan* plan) { return plan ? plan->plan.cost : 0; }
+int64_t retile_plan_height(const retile_plan* plan) { return plan ? plan->plan.height : 0; }
+int64_t retile_plan_bound(const retile_plan* plan) { return plan ? plan->plan.bound : 0; }
+int64_t retile_plan_resident(const retile_plan* plan) { return plan ? plan->plan.resident : 0; }
+int retile_plan_is_optimal(const retile_plan* plan) { return plan && plan->plan.optimal; }
+int retile_plan_is_exchange(const retile_plan* plan) { return plan && plan->plan.exchange; }
 
 retile_status retile_program_of(const retile_plan* plan, retile_program** program) {
   return c::guarded([&]() -> Result<void> {
@@ -157,16 +169,16 @@ retile_status retile_program_read(const char* text, retile_program** program) {
 
 void retile_program_free(retile_program* program) { delete program; }
 
-int64_t retile_program_devices(const retile_program* program) { return program->program.devices; }
+int64_t retile_program_devices(const retile_program* program) {
+  return program ? program->program.devices : 0;
+}
 
 const char* retile_program_text(const retile_program* program) {
-  std::call_once(program->text_made, [&] { program->text = retile::to_text(program->program); });
-  return program->text.c_str();
+  return c::written(program, &retile_program::text, retile::to_text);
 }
 
 const char* retile_program_json(const retile_program* program) {
-  std::call_once(program->json_made, [&] { program->json = retile::to_json(program->program); });
-  return program->json.c_str();
+  return c::written(program, &retile_program::json, retile::to_json);
 }
 
 retile_status retile_check(const retile_program* program, double seconds, retile_verdict* verdict) {

@@ -2,7 +2,7 @@
  *
  * Functions that can fail return a retile_status, and leave what is wrong in the calling thread: retile_error_text() has it with a
  * caret, as the command prints it, and retile_error_name() its identifier, such as `unknown_axis` (docs/reference/errors.md).
- * An object that was not made is NULL. Objects may be used by several threads as long as none frees them.
+ * An object that was not made is NULL; numbers of NULL are 0, and its texts empty. Objects may be used by several threads as long as none frees them.
  * Sizes are elements unless a name says bytes. Layouts are texts in any notation (docs/reference/notations.md).
  */
 #ifndef RETILE_C_RETILE_H
@@ -46,7 +46,8 @@ int64_t retile_plan_bound(const retile_plan* plan);  /* the larger end */
 int64_t retile_plan_resident(
     const retile_plan* plan); /* the most held in one step, before and after together */
 int retile_plan_is_optimal(
-    const retile_plan* plan); /* whether no steps along one dimension each are proved cheaper */
+    const retile_plan* plan); /* whether the cost is proved to be the least within the limit, of all
+                                 collectives, or of some plans of those along one dimension each */
 int retile_plan_is_exchange(const retile_plan* plan);
 
 /* The plan step by step for every device. */
@@ -58,7 +59,7 @@ retile_status retile_program_direct(const char* mesh, const char* shape, const c
 retile_status retile_program_read(const char* text, retile_program** program);
 void retile_program_free(retile_program* program);
 int64_t retile_program_devices(const retile_program* program);
-/* Both belong to the Program. */
+/* Both belong to the Program; "" where there is no memory for them. */
 const char* retile_program_text(const retile_program* program);
 const char* retile_program_json(const retile_program* program);
 

@@ -1,6 +1,8 @@
 ! The library for Fortran 2008, over the C of retile.h and retile_mpi.h, whose comments say what each of these does.
 ! Compile this file with your own compiler, and link the libraries retile_c and retile_c_mpi.
 !
+! What a plan, Program or mover held before it is made is freed. A copy of one is not one of its own: free either.
+!
 ! Arrays of Fortran lie with the first index fastest, and tiles with the last. So a layout says the dimensions of an
 ! array in the opposite order: a(16, 8), whose second index is cut, is "[2{x}8, 16]".
 module retile
@@ -180,13 +182,14 @@ contains
   !> The cheapest sequence from one tiling to another. An empty mesh or shape is one that the ends say.
   subroutine retile_plan(mesh, shape, from, to, plan, status, element_bytes, memory_limit_bytes, collectives)
     character(*), intent(in) :: mesh, shape, from, to
-    type(retile_plan_t), intent(out) :: plan
+    type(retile_plan_t), intent(inout) :: plan
     integer(c_int), intent(out) :: status
     integer(c_int64_t), intent(in), optional :: element_bytes, memory_limit_bytes
     logical, intent(in), optional :: collectives
     character(kind=c_char), allocatable, target :: m(:), s(:), f(:), t(:)
     type(plan_options) :: options
 
+    call free_plan(plan)
     if (present(element_bytes)) options%element_bytes = element_bytes
     if (present(memory_limit_bytes)) options%memory_limit_bytes = memory_limit_bytes
     if (present(collectives)) options%collectives = merge(1_c_int, 0_c_int, collectives)
@@ -206,18 +209,20 @@ contains
 
   subroutine retile_program_of(plan, program, status)
     type(retile_plan_t), intent(in) :: plan
-    type(retile_program_t), intent(out) :: program
+    type(retile_program_t), intent(inout) :: program
     integer(c_int), intent(out) :: status
 
+    call free_program(program)
     status = c_program_of(plan%object, program%object)
   end subroutine
 
   subroutine retile_program_direct(mesh, shape, from, to, program, status)
     character(*), intent(in) :: mesh, shape, from, to
-    type(retile_program_t), intent(out) :: program
+    type(retile_program_t), intent(inout) :: program
     integer(c_int), intent(out) :: status
     character(kind=c_char), allocatable, target :: m(:), s(:), f(:), t(:)
 
+    call free_program(program)
     m = as_c(mesh)
     s = as_c(shape)
     f = as_c(from)
@@ -227,10 +232,11 @@ contains
 
   subroutine retile_program_read(text, program, status)
     character(*), intent(in) :: text
-    type(retile_program_t), intent(out) :: program
+    type(retile_program_t), intent(inout) :: program
     integer(c_int), intent(out) :: status
     character(kind=c_char), allocatable, target :: t(:)
 
+    call free_program(program)
     t = as_c(text)
     status = c_program_read(c_loc(t), program%object)
   end subroutine
@@ -265,11 +271,12 @@ contains
     type(MPI_Comm), intent(in) :: comm
     type(retile_program_t), intent(in) :: program
     integer, intent(in) :: element_bytes
-    type(retile_mover_t), intent(out) :: mover
+    type(retile_mover_t), intent(inout) :: mover
     integer(c_int), intent(out) :: status
     integer(c_int64_t), intent(in), optional :: memory_limit_bytes
     integer(c_int64_t) :: limit
 
+    call free_mover(mover)
     limit = 0
     if (present(memory_limit_bytes)) limit = memory_limit_bytes
     status = c_mover_make(int(comm%MPI_VAL, c_int), program%object, int(element_bytes, c_int64_t), limit, mover%object)
@@ -307,7 +314,7 @@ contains
     type(retile_plan_t), intent(inout) :: plan
 
     call c_plan_free(plan%object)
-    plan%object = c_null_ptr
+    plan = retile_plan_t()
   end subroutine
 
   subroutine free_program(program)
@@ -321,7 +328,7 @@ contains
     type(retile_mover_t), intent(inout) :: mover
 
     call c_mover_free(mover%object)
-    mover%object = c_null_ptr
+    mover = retile_mover_t()
   end subroutine
 
   function as_c(text) result(out)

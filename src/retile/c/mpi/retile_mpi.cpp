@@ -61,10 +61,14 @@ retile_status retile_mover_run(retile_mover* mover, const void* in, size_t in_by
 
 void retile_mover_free(retile_mover* mover) { delete mover; }
 
-int64_t retile_mover_in_bytes(const retile_mover* mover) { return mover->mover.in_bytes(); }
-int64_t retile_mover_out_bytes(const retile_mover* mover) { return mover->mover.out_bytes(); }
+int64_t retile_mover_in_bytes(const retile_mover* mover) {
+  return mover ? mover->mover.in_bytes() : 0;
+}
+int64_t retile_mover_out_bytes(const retile_mover* mover) {
+  return mover ? mover->mover.out_bytes() : 0;
+}
 int64_t retile_mover_peak_limit_bytes(const retile_mover* mover) {
-  return mover->mover.peak_limit_bytes();
+  return mover ? mover->mover.peak_limit_bytes() : 0;
 }
 
 retile_status retile_redistribute_f(MPI_Fint comm, const retile_program* program, const void* in,

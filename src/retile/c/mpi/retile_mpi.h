@@ -23,7 +23,8 @@ retile_status retile_redistribute(MPI_Comm comm, const retile_program* program, 
 /* A Program made ready for one communicator, to be run many times. Free it on all processes, before MPI_Finalize. */
 typedef struct retile_mover retile_mover;
 
-/* memory_limit_bytes: the most that tiles and buffers of a process take; 0: no limit. RETILE_NO: no way stays within it. */
+/* memory_limit_bytes: the most that tiles and buffers of a process take; 0: no limit. RETILE_NO: no way stays within it.
+ * RETILE_REFUSED: it is below 0. */
 retile_status retile_mover_make(MPI_Comm comm, const retile_program* program, int64_t element_bytes,
                                 int64_t memory_limit_bytes, retile_mover** mover);
 retile_status retile_mover_run(retile_mover* mover, const void* in, size_t in_bytes, void* out,
