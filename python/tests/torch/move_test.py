@@ -55,7 +55,7 @@ def simulated_verdict(current, target, spoil=lambda actions: actions):
     right = _move._actions
     _move._actions = lambda one, at: spoil(right(one, at))
     try:
-        made = _move.simulated(move, tiles, current.mesh, ranks_of(current.mesh))
+        made = _move.simulated(move, tiles, target, ranks_of(current.mesh))
     finally:
         _move._actions = right
     return move, _local.compared(dict(zip(ranks_of(current.mesh), [made[at] for at in range(len(made))])), array, target)
@@ -107,6 +107,21 @@ def test_mutants_of_moves_are_caught(one_process):
         both = specs((8, 8), before, after, mesh)
         assert simulated_verdict(*both)[1], (before, after)
         assert not simulated_verdict(*both, spoil)[1], (before, after)
+
+
+def test_a_shard_becomes_addends_where_it_lies(one_process, monkeypatch):
+    from pyretile.torch import _move
+    from torch.distributed.tensor import Partial, Replicate, Shard
+    mesh = meshes(8)[3]
+    both = specs((7, 5), (Shard(0), Shard(1), Shard(0)), (Partial(), Shard(1), Partial()), mesh)
+    move, verdict = simulated_verdict(*both)
+    assert verdict and not move.program["steps"]
+    # Of a dimension that a later axis cuts, too, a rank's part lies elsewhere.
+    move, verdict = simulated_verdict(*specs((8, 5), (Shard(0), Shard(0), Replicate()), (Partial(), Shard(0), Replicate()), mesh))
+    assert verdict and move.program["steps"]
+    right = _move._padding
+    monkeypatch.setattr(_move, "_padding", lambda *arguments: [right(*arguments)[at ^ 1] for at in range(4)])
+    assert not simulated_verdict(*both)[1]
 
 
 # On processes.

@@ -9,7 +9,7 @@ from . import _hook, _rt
 from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _shape, actions, carry
 from ._checks import Verdict, coordinate_of, target_spec
 from ._errors import NotCarriedOut, WrongTile
-from ._tiles import coordinates, shape_of
+from ._tiles import coordinates, length, shape_of, tile_of
 from ._words import dtype_word, keep, mesh_text, numbers, placement_word, placement_words, placements_text, ranks_of, turns_of
 
 _groups, _moves = {}, {}  # by ranks; by specs and limit
@@ -37,8 +37,23 @@ def _name(placement):
     return type(placement).__name__
 
 
+def _embedded(current, target):
+    """The axes along which a shard becomes addends of a sum where it lies: whoever has it has zeros for all others.
+
+    So it is where no later axis cuts the same dimension at the end.
+    """
+    turns = [turn for spec in (current, target) for turn in turns_of(spec)[1]]
+    if any(turn is not None for turn in turns) or any(_name(one) == "_StridedShard" for one in target.placements):
+        return []
+    pairs = list(zip(current.placements, target.placements))
+    return [axis for axis, (one, other) in enumerate(pairs)
+            if _name(one) == "Shard" and _name(other) == "Partial" and other.reduce_op == "sum"
+            and not any(_name(later) == "Shard" and later.dim == one.dim for later in target.placements[axis + 1:])]
+
+
 def _sums(current, target):
     """(words of the start, words of the end, what is done before, what is done after), by what placements mean for addends."""
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec
     mesh = current.mesh
     sizes = numbers(mesh.shape)
     words, ends = list(placement_words(current)), list(placement_words(target))
@@ -46,7 +61,7 @@ def _sums(current, target):
     kinds.discard("_MaskPartial")
     if len(kinds) > 1:
         raise NotCarriedOut(f"addends of {' and '.join(sorted(kinds))} in one array")
-    before, after, averaged, made, norm = [], [], 1, [], None
+    before, after, averaged, made, norm, embedded = [], [], 1, [], None, _embedded(current, target)
     for axis, (one, other) in enumerate(zip(current.placements, target.placements)):
         if one.is_partial():
             if not other.is_partial() and _name(one) == "Partial" and one.reduce_op == "avg":
@@ -61,6 +76,8 @@ def _sums(current, target):
                 norm = one.norm_type
             if _name(one) == "_MaskPartial" and not other.is_partial():
                 before.append(("mask", one))
+        elif axis in embedded:
+            ends[axis] = words[axis]
         elif other.is_partial():
             # No plan makes addends: the array is brought to all of these ranks, which then share it out.
             ends[axis] = "Replicate()"
@@ -72,6 +89,9 @@ def _sums(current, target):
         if not current.tensor_meta.dtype.is_floating_point and not current.tensor_meta.dtype.is_complex:
             raise NotCarriedOut(f"an average of {dtype_word(current.tensor_meta.dtype)}")
         after.append(("divide", averaged))
+    if embedded:
+        cut = tuple(current.placements[axis] if axis in embedded else one for axis, one in enumerate(target.placements))
+        after.append(("embed", DTensorSpec(target.mesh, cut, tensor_meta=target.tensor_meta)))
     after += [("share", (axis, target.placements[axis])) for axis in made]
     return words, ends, tuple(before), tuple(after)
 
@@ -110,7 +130,8 @@ def _made_move(current, target, memory_limit):
     shape, sizes = numbers(current.shape), numbers(current.mesh.shape)
     program = _program(words, ends, current.mesh, shape, current.tensor_meta.dtype, memory_limit)
     starts = tuple(_shape(shape_of(current, at)) or (1,) for at in coordinates(sizes))
-    stops = tuple(shape_of(target, at) for at in coordinates(sizes))
+    stop = dict(after).get("embed", target)
+    stops = tuple(shape_of(stop, at) for at in coordinates(sizes))
     return Move(program, starts, stops, before, after)
 
 
@@ -132,17 +153,28 @@ def _prepared(move, tile):
     return tile
 
 
-def _finished(move, tile, mesh, coordinate):
+def _padding(small, large, coordinate):
+    """Of each dimension, the last first, how many indices of a rank's larger tile are before and behind those of its smaller one."""
+    out = []
+    for inner, outer in zip(tile_of(small, coordinate), tile_of(large, coordinate)):
+        begin = inner[0][0] - outer[0][0] if inner else 0
+        out = [begin, length(outer) - length(inner) - begin, *out]
+    return out
+
+
+def _finished(move, tile, target, coordinate):
     import torch
     for name, value in move.after:
         if name == "power":
             tile = tile ** value
         elif name == "divide":
             tile = tile / value
+        elif name == "embed":
+            tile = torch.nn.functional.pad(tile, _padding(value, target, coordinate))
         else:
             axis, placement = value
             if _name(placement) != "Partial":
-                tile = placement._partition_value(tile, mesh, axis)
+                tile = placement._partition_value(tile, target.mesh, axis)
             elif placement.reduce_op == "sum" and coordinate[axis]:
                 tile = torch.zeros_like(tile)  # the first rank along the axis has it all, so that nothing is rounded
             elif placement.reduce_op == "product" and coordinate[axis]:
@@ -150,7 +182,7 @@ def _finished(move, tile, mesh, coordinate):
     return tile
 
 
-def _steps(move, position, tile, mesh, coordinate, order):
+def _steps(move, position, tile, target, coordinate, order):
     """All that one rank does, as a generator like `carry`."""
     start = tile
     tile = _prepared(move, tile)
@@ -168,8 +200,9 @@ def _steps(move, position, tile, mesh, coordinate, order):
         tile = tile.view(kind)
     if tuple(tile.shape) != move.stops[position]:
         tile = tile.reshape(move.stops[position])
-    tile = _finished(move, tile, mesh, coordinate)
-    if listed and all(isinstance(one, Slice) for one in listed) or (tile is not start and not listed):
+    tile = _finished(move, tile, target, coordinate)
+    fresh = any(name == "embed" for name, _ in move.after)
+    if not fresh and (listed and all(isinstance(one, Slice) for one in listed) or (tile is not start and not listed)):
         return tile.clone()  # what was cut from the old tile is not to keep it
     return tile.contiguous()
 
@@ -267,7 +300,7 @@ def moved(local, current, target, memory_limit=None):
     me = ranks.index(rank)
     if hasattr(local, "wait"):
         local = local.wait()
-    steps = _steps(move, me, local, mesh, coordinate_of(mesh, rank), lambda row: sorted(row, key=lambda one: ranks[one]))
+    steps = _steps(move, me, local, target, coordinate_of(mesh, rank), lambda row: sorted(row, key=lambda one: ranks[one]))
     try:
         asked = next(steps)
         while True:
@@ -284,17 +317,17 @@ def _all_moved(local, current, target, memory_limit):
         raise NotCarriedOut("a mask in local tensor mode")
     move, mode = move_of(current, target, memory_limit), enabled_local_tensor_mode()
     with mode.disable() if mode else contextlib.nullcontext():
-        tiles = simulated(move, {at: local._local_tensors[rank] for at, rank in enumerate(ranks)}, mesh, ranks)
+        tiles = simulated(move, {at: local._local_tensors[rank] for at, rank in enumerate(ranks)}, target, ranks)
         return LocalTensor({rank: tiles[at] for at, rank in enumerate(ranks)})
 
 
-def simulated(move, tiles, mesh, ranks):
+def simulated(move, tiles, target, ranks):
     """The new tiles of all positions, done by one process without collectives."""
-    sizes = numbers(mesh.shape)
+    sizes = numbers(target.mesh.shape)
 
     def order(row):
         return sorted(row, key=lambda one: ranks[one])
-    running = {at: _steps(move, at, tiles[at], mesh, coordinate, order) for at, coordinate in enumerate(coordinates(sizes))}
+    running = {at: _steps(move, at, tiles[at], target, coordinate, order) for at, coordinate in enumerate(coordinates(sizes))}
     asked, made = {}, {}
 
     def go(at, value):
