@@ -7,9 +7,9 @@ import os
 from typing import Any
 
 from . import _retile
-from ._ends import _refused, bytes_words, dtype_words, options_of, text_or_path
+from ._ends import End, _refused, _whole, bytes_words, dtype_words, options_of, text_or_path
 from ._errors import Infeasible, raised
-from ._results import Explanation, Plan, Program, Validation, Verdict
+from ._results import Explanation, ManyPlan, Plan, Program, RankPart, Validation, Verdict
 
 _MEMORY = 2 << 30
 _NO, _UNDECIDED = 1, 3  # exit codes of the command
@@ -115,6 +115,74 @@ def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: An
     if exit_code == _NO:
         _feasible(json.loads(out))
     return Plan._later(out, options)
+
+
+_KEYS = {"FROM": "from", "TO": "to", "--mesh": "mesh", "--order": "order", "--mesh-to": "mesh_to", "--order-to": "order_to"}
+
+
+def _line_of(name: Any, ends: Any, dtype: Any) -> str:
+    """An array as a line of a file of many."""
+    try:
+        src, dst = ends
+    except (TypeError, ValueError):
+        raise _refused("arrays", ends, f"not both ends of {name!r}", "write {'w': (src, dst)}") from None
+    start = End(src, "src")
+    said = options_of(start, dst, mesh=None, order=None, mesh_to=None, order_to=None, shape=None)
+    line = {"name": str(name)} | {_KEYS[key]: value for key, value in said if key in _KEYS}
+    shape = dict(said).get("--shape")
+    if shape is not None:
+        line["shape"] = [int(one) for one in shape.strip("[]").split(",") if one]
+    kind = getattr(src, "dtype", None) if dtype is None else None
+    return json.dumps(line if kind is None else line | {"dtype": dtype_words(kind)})
+
+
+def plan_many(arrays: Any, *, mesh: Any = None, order: Any = None, mesh_to: Any = None, order_to: Any = None,
+              dtype: Any = None, memory_limit: int | str | None = None, cost: str = "paper", collectives: bool = False,
+              one_dim: bool = False, node: int | None = None, timeout: float | None = 60) -> ManyPlan:
+    """Plans of all arrays of a model, and what every device holds, receives and sends.
+
+    Args:
+      arrays: the name of each with both ends, ``{"w": (src, dst)}``, of which each is as of ``plan``; or lines of JSON
+        (docs/reference/many.md), a text or a path (``pathlib.Path``).
+      mesh, order, mesh_to, order_to, dtype: those of all arrays, where they do not say them.
+      memory_limit: the most bytes per device that all arrays together take, for which they go in rounds.
+      cost, collectives, one_dim: as of ``plan``.
+      node: of how many devices with successive numbers a node is.
+      timeout: whole seconds, from 1 on, until it is undecided.
+
+    Raises:
+      Refused: an argument cannot be read.
+      Infeasible: an array has no plan, or no order of all is within the limit; ``smallest_feasible_bytes`` says what suffices.
+      Undecided: a limit was reached before there was an answer.
+
+    >>> import pyretile as rt
+    >>> many = rt.plan_many({name: ("[2{x}4, 8]", "[4, 4{x}8]") for name in ("a", "b")}, mesh="x:2")
+    >>> many.total["received_bytes"]["most"], many.for_rank(1).kinds[0]["steps"][0]["sends"]
+    (64, [[0, 1, 2, 0, 0, 0, 2, 4]])
+    """
+    if hasattr(arrays, "items"):
+        arrays = "\n".join(_line_of(name, ends, dtype) for name, ends in arrays.items())
+    name, texts = text_or_path(arrays, "arrays")
+    given = options_of("", None, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=None)
+    options: Options = [("--many", name), *(one for one in given if one[0] != "FROM")]
+    options += [("--dtype", dtype_words(dtype))] if dtype is not None else []
+    options += _planning(memory_limit, cost, collectives, one_dim)
+    options += [("--node", _whole_word(node, "node"))] if node is not None else []
+    _, out, _ = _call("plan", [*options, ("--json", "")], texts, timeout)
+    return ManyPlan._made(_feasible(json.loads(out)), _text_of("plan", options, texts, timeout), _options=tuple(options), _texts=tuple(texts))
+
+
+def _part(options: tuple, texts: tuple, rank: Any) -> RankPart:
+    said = [*options, ("--rank", _whole_word(rank, "rank"))]
+    _, out, _ = _call("lower", [*said, ("--json", "")], list(texts))
+    return RankPart._made(json.loads(out), _text_of("lower", said, list(texts)))
+
+
+def _whole_word(value: Any, name: str) -> str:
+    try:
+        return _whole(value)
+    except TypeError:
+        raise _refused(name, value, "no whole number") from None
 
 
 # Options of plans that say which plan it is, and so are those of its Program.

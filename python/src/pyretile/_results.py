@@ -190,6 +190,49 @@ class Plan(_Answer):
 
 
 @dataclass(frozen=True, eq=False)
+class ManyPlan(_Answer):
+    """Plans of many arrays, and sums over all of them; docs/reference/json.md has all fields, as ``retile.many/1``.
+
+    Attributes:
+      arrays: each with its name, its kind and the round in which it goes.
+      kinds: what arrays with equal ends have in common, with their plan.
+      rounds: how many there are.
+      total: what all devices hold, receive and send, and the one with the most.
+      devices: the same for every device.
+    """
+
+    arrays: tuple[dict, ...]
+    kinds: tuple[dict, ...]
+    rounds: int
+    total: dict
+    devices: tuple[dict, ...]
+    _options: tuple = field(default=(), repr=False)
+    _texts: tuple = field(default=(), repr=False)
+
+    def for_rank(self, rank: int) -> RankPart:
+        """What one device receives and sends."""
+        from . import _core
+        return _core._part(self._options, self._texts, rank)
+
+
+@dataclass(frozen=True, eq=False)
+class RankPart(_Answer):
+    """The part that one device has in plans of many arrays, as ``retile.rank/1``.
+
+    Attributes:
+      rank: the device.
+      arrays: each with its name, its kind and the round in which it goes.
+      rounds: how many there are.
+      kinds: of each its steps, with the boxes that the device receives and sends: target, source, two starts and a shape.
+    """
+
+    rank: int
+    arrays: tuple[dict, ...]
+    rounds: int
+    kinds: tuple[dict, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Program(_Answer):
     """Steps for every device, as ``retile.program/1`` or ``/2`` has them.
 

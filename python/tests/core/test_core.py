@@ -270,6 +270,48 @@ def test_a_compiled_text_is_converted_to_a_program():
         rt.convert("nonsense", "program")
 
 
+def test_many_arrays_are_planned_at_once(tmp_path):
+    ends = {"a": ("[2{x}4, 8]", "[4, 4{x}8]"), "b": ("[8]", "[4{x}8]"), "c": ("[2{x}4, 8]", "[4, 4{x}8]")}
+    lines = "\n".join(json.dumps({"name": name, "from": src, "to": dst}) for name, (src, dst) in ends.items())
+    path = tmp_path / "arrays.jsonl"
+    path.write_text(lines, encoding="utf-8")
+    many = rt.plan_many(ends, mesh="x:2")
+    assert many == rt.plan_many(lines, mesh="x:2") == rt.plan_many(path, mesh="x:2")
+    said = retile("plan", "--many", str(path), "--mesh", "x:2", "--json")
+    assert many.to_dict() == json.loads(said.stdout) and [one["arrays"] for one in many.kinds] == [2, 1]
+    assert str(many) + "\n" == retile("plan", "--many", str(path), "--mesh", "x:2").stdout
+    assert many.total["received_bytes"]["most"] == 2 * rt.plan(*ends["a"], mesh="x:2").cost / 2 * 4
+    path.unlink()
+    parts = [pickle.loads(pickle.dumps(many)).for_rank(rank) for rank in range(2)]
+    # What one sends the other receives.
+    for one, other in (parts, parts[::-1]):
+        for kind, its in zip(one.kinds, other.kinds):
+            for step, its_step in zip(kind["steps"], its["steps"]):
+                there = [box for box in step["sends"] if box[0] == other.rank]
+                assert there == [box for box in its_step["receives"] if box[1] == one.rank]
+    assert parts[0].kinds[0]["steps"][0]["sends"] and parts[0] != parts[1]
+
+
+def test_a_limit_is_one_of_many_arrays_together():
+    ends = {str(k): ("[2{x}4, 8]", "[4, 4{x}8]") for k in range(4)}
+    for dtype, least in (("f32", 512), ("f64", 1024)):
+        assert rt.plan_many(ends, mesh="x:2", dtype=dtype, memory_limit=least).total["peak_bytes"]["most"] == least
+        with pytest.raises(rt.Infeasible) as problem:
+            rt.plan_many(ends, mesh="x:2", dtype=dtype, memory_limit=least - 1)
+        assert problem.value.smallest_feasible_bytes == least
+
+
+@pytest.mark.parametrize("call", [
+    lambda: rt.plan_many({"a": "[4]"}), lambda: rt.plan_many({"a": ("[4]",)}), lambda: rt.plan_many({"a": (1, "[4]")}), lambda: rt.plan_many({}),
+    lambda: rt.plan_many("nonsense"), lambda: rt.plan_many({"a": ("[2{y}4]", "[4]")}, mesh="x:2"), lambda: rt.plan_many(3),
+    lambda: rt.plan_many({"a": ("[2{x}4]", "[4]")}, mesh="x:2", node=0), lambda: rt.plan_many({"a": ("[2{x}4]", "[4]")}, mesh="x:2", node=True),
+    lambda: rt.plan_many({"a": ("[2{x}4]", "[4]")}, mesh="x:2").for_rank(2), lambda: rt.plan_many({"a": ("[2{x}4]", "[4]")}, mesh="x:2").for_rank(0.5)])
+def test_many_arrays_that_cannot_be_read_are_refused(call, capfd):
+    with pytest.raises(rt.Refused) as problem:
+        call()
+    assert "^" in str(problem.value) and capfd.readouterr() == ("", "")
+
+
 class Device:
     def __init__(self, number):
         self.id = number

@@ -64,6 +64,16 @@ def test_the_order_in_which_axes_cut_is_kept(four):
     assert rt.plan(other, [Replicate(), Replicate()]).cost == 32
 
 
+def test_arrays_of_a_model_are_planned_at_once(four):
+    from torch.distributed.tensor import Shard, distribute_tensor
+    mesh, other = mesh_of((2, 2), ("x", "y")), mesh_of((4,), ("z",))
+    old = {"w": put((8, 8), mesh, Shard(0), Shard(0)), "b": distribute_tensor(torch.zeros(8, dtype=torch.bfloat16), mesh, [Shard(0)] * 2, src_data_rank=None)}
+    new = {"w": put((8, 8), other, Shard(1)), "b": put((8,), other, Shard(0))}
+    many = rt.plan_many({name: (old[name], new[name]) for name in old})
+    assert [(one["element_bytes"], one["plan"]["cost"]) for one in many.kinds] == [(4, 16), (2, 0)]
+    assert many.total["from_bytes"]["all"] == 8 * 8 * 4 + 8 * 2
+
+
 def test_placements_that_mean_nothing_are_refused(four):
     from torch.distributed.tensor import Replicate, Shard
     from torch.distributed.tensor.placement_types import _StridedShard

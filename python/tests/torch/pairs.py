@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Random pairs of placements on processes that gloo connects, done by our plans and by torch's own way: every element, and the time.
 
-    python python/tests/torch/pairs.py [--ranks 4 8] [--pairs 1000] [--seed 1] [--elements 262144] [--repeat 5] > results.json
+    python python/tests/torch/pairs.py results.json [--ranks 4 8] [--pairs 1000] [--seed 1] [--elements 262144] [--repeat 5]
 
 A pair is a mesh, a shape with extents that often do not divide, placements before and after, and a type of elements. It is done
 by `optimal()` forward, backward, compiled and compiled backward; each rank's tile is compared with what the placements say, each element by
 a value of its own. What no plan does raises, so nothing is left to torch. Then an array of about so many elements with the same
-placements is moved by both ways in turn. The result lists every pair, and those in which ours was slower by more than a tenth.
+placements is moved by both ways in turn. The file, which is written anew after every hundred pairs, lists all of them, and those in which
+ours was slower by more than a tenth.
 
 Times are medians of calls in microseconds, each call that of the slowest rank. `load` is that of the machine before and after.
 """
@@ -22,7 +23,7 @@ import time
 
 import ranks
 
-CHUNK = 25  # pairs of one start of all ranks, which are compiled together
+CHUNK = 100  # pairs of one start of all ranks, which are compiled together
 
 
 def meshes(count):
@@ -151,15 +152,18 @@ def job(rank, seed, count, elements, repeat, spoil):
     return [{**one["row"], "planned": planned} for one in problems]
 
 
-def rows_of(count, pairs, seed, elements, repeat, spoil=False):
-    import torch._dynamo  # noqa: F401  once, before the ranks fork
-    rows = []
+def rows_of(count, pairs, seed, elements, repeat, spoil=False, then=lambda rows: None):
+    import torch
+    with torch.no_grad():  # what a first compilation imports, once, before the ranks fork
+        torch.compile(lambda x: x + 1, backend="aot_eager")(torch.ones(1))
+    torch._dynamo.reset()
+    ranks.SECONDS, rows = 900, []
     for first in range(0, pairs, CHUNK):
         said = ranks.run(count, job, f"{seed} {count} {first}", min(CHUNK, pairs - first), elements, repeat, spoil)
         for every in zip(*said):
             rows.append(every[0])
             rows[-1] |= {name: all(one[name] for one in every) for name in ("planned", "same_large") if name in every[0]}
-        print(f"{len(rows)} of {pairs} on {count}", file=sys.stderr, flush=True)
+        then(rows)
     return rows
 
 
@@ -180,22 +184,30 @@ def summary(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
     parser.add_argument("--ranks", type=int, nargs="+", default=[4, 8])
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--elements", type=int, default=1 << 18)
     parser.add_argument("--repeat", type=int, default=5)
     given = parser.parse_args()
-    import torch
-    load, rows = [os.getloadavg()[0]], []
+    load, before = [os.getloadavg()[0]], []
     for count in given.ranks:
-        rows += rows_of(count, given.pairs, given.seed, given.elements, given.repeat)
-    load.append(os.getloadavg()[0])
-    facts = {"torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count(), "load": load, **vars(given)}
-    said = {str(count): summary([one for one in rows if one["ranks"] == count]) for count in given.ranks}
-    lost = [one for one in rows if "microseconds" in one and ratio(one) > 1.1]
-    print(json.dumps({"schema": "pyretile.torch-redistribute/1", **facts, "summary": said, "losses": lost, "problems": rows}, indent=1))
+        before += rows_of(count, given.pairs, given.seed, given.elements, given.repeat, then=lambda rows: write(given, load, before + rows))
+    said = write(given, load, before)
     return 0 if all(one["right"] == one["planned"] == one["pairs"] for one in said.values()) else 1
+
+
+def write(given, load, rows):
+    import torch
+    facts = {"torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count(),
+             "load": [*load, os.getloadavg()[0]], "seed": given.seed, "elements": given.elements, "repeat": given.repeat}
+    said = {str(count): summary([one for one in rows if one["ranks"] == count]) for count in sorted({one["ranks"] for one in rows})}
+    lost = [one for one in rows if "microseconds" in one and ratio(one) > 1.1]
+    with open(given.file + ".new", "w", encoding="ascii") as file:
+        json.dump({"schema": "pyretile.torch-redistribute/1", **facts, "summary": said, "losses": lost, "problems": rows}, file, indent=1)
+    os.replace(given.file + ".new", given.file)
+    return said
 
 
 if __name__ == "__main__":
