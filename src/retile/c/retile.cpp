@@ -60,7 +60,7 @@ Result<PlanOptions> read_options(const retile_plan_options* given) {
 }
 
 /// A form of a Program, which is kept in it; "" where it cannot be made.
-const char* written(const retile_program* program, OnceWritten retile_program::* form,
+const char* written(const retile_program* program, OnceWritten retile_program::*form,
                     std::string (*write)(const Program&)) noexcept {
   const retile_status status = guarded([&]() -> Result<void> {
     if (auto there = is_there(program, "program"); !there) return there;
