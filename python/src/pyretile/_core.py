@@ -18,14 +18,14 @@ Options = list[tuple[str, str]]
 
 
 def _call(verb: str, options: Options, texts: Options = (), timeout: int | None = None,
-          memory: int = _MEMORY) -> tuple[int, str, str]:
-    """(exit code, output, words); what keeps the program from an answer is raised."""
+          memory: int = _MEMORY) -> tuple[int, str, list[str]]:
+    """(exit code, output, the same as texts of verbs that judge); what keeps the program from an answer is raised."""
     if timeout is not None:
         timeout = _seconds(timeout)
-    exit_code, out, words, problems = _of_extension(_retile.call, verb, options, texts, timeout, memory)
+    exit_code, out, answers, problems = _of_extension(_retile.call, verb, options, texts, timeout, memory)
     if problems and not out:
         raise raised(problems[0], undecided=exit_code == _UNDECIDED)
-    return exit_code, out, words
+    return exit_code, out, answers
 
 
 def _seconds(timeout: Any) -> int:
@@ -271,10 +271,13 @@ def check(program: Any, *, src: Any = None, dst: Any = None, mesh: Any = None, s
     options: Options = [("PROGRAM", name)]
     if src is not None or dst is not None or mesh is not None or shape is not None:
         options += _ends_of_module(src, dst, mesh, shape)
-    _, out, _ = _call("check", [*options, ("--json", "")], texts, timeout)
-    objects = [json.loads(line) for line in out.splitlines()]
-    whole = _text_of("check", options, texts, timeout)
-    return [Verdict._made(one, whole if len(objects) == 1 else _brief(one)) for one in objects]
+    return [Verdict._made(one, text) for one, text in _answers("check", options, texts, timeout)]
+
+
+def _answers(verb: str, options: Options, texts: Options, timeout: float | None) -> list[tuple[dict, str]]:
+    """Each answer as an object and as a text."""
+    _, out, answers = _call(verb, [*options, ("--json", "")], texts, timeout)
+    return [(json.loads(line), text.rstrip("\n")) for line, text in zip(out.splitlines(), answers, strict=True)]
 
 
 def _ends_of_module(src: Any, dst: Any, mesh: Any, shape: Any) -> Options:
@@ -282,26 +285,6 @@ def _ends_of_module(src: Any, dst: Any, mesh: Any, shape: Any) -> Options:
                        shape=shape)
     names = {"FROM": "--from", "TO": "--to"}
     return [(names.get(name, name), value) for name, value in given if value]
-
-
-def _brief(verdict: dict) -> str:
-    """One of several, in a line."""
-    word = {True: "right", False: "wrong", None: "undecided"}[verdict["right"]]
-    where = f"{verdict['function']}: " if verdict.get("function") else ""
-    out = f"{where}{word}: cost {verdict['cost']}, height {verdict['height']} (bound {verdict['bound']})"
-    if verdict["right"] is False:
-        out += f" ({verdict.get('reason')})"
-        if verdict.get("device") is not None:
-            expected, found = (verdict.get(name) or "nothing" for name in ("element", "found"))
-            out += f"; device {verdict['device']} at {verdict.get('at')}: expected {expected}, found {found}"
-    return out
-
-
-def _brief_explanation(one: dict) -> str:
-    """One of several, in a line."""
-    peer, ours = one["peer"], one["plan"]
-    return f"{one['operation']}: {peer['does']}, holds {peer['height']} elements, cost {peer['cost']}; " \
-           f"enough: holds {ours['height']}, cost {ours['cost']}"
 
 
 def validate(before: Any, after: Any, *, draws: int = 3, seed: int | None = None, extents: str = "auto",
@@ -327,13 +310,9 @@ def validate(before: Any, after: Any, *, draws: int = 3, seed: int | None = None
         options.append(("--seed", str(seed)))
     if explain:
         options.append(("--explain", ""))
-    texts = texts + more
-    _, out, _ = _call("validate", [*options, ("--json", "")], texts, timeout)
-    data = json.loads(out)
-    if seed is None and "seed" in data:  # the text is of the same draws
-        options.append(("--seed", str(data["seed"])))
+    ((data, text),) = _answers("validate", options, texts + more, timeout)
     right = {"right": True, "wrong": False}.get(data["answer"])
-    return Validation(data, _text_of("validate", options, texts, timeout), right, data["answer"])
+    return Validation(data, text, right, data["answer"])
 
 
 def explain(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mesh_to: Any = None,
@@ -364,12 +343,8 @@ def explain(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, m
         options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
     if form is not None:
         options.append(("--as", form))
-    _, out, _ = _call("explain", [*options, ("--json", "")], texts, timeout)
-    objects = [json.loads(line) for line in out.splitlines()]
-    whole = _text_of("explain", options, texts, timeout)
-    return [Explanation(one, whole if len(objects) == 1 else _brief_explanation(one), one["peer"], one["plan"],
-                        tuple(one["notes"]), one["as"], one["text"])
-            for one in objects]
+    return [Explanation(one, text, one["peer"], one["plan"], tuple(one["notes"]), one["as"], one["text"])
+            for one, text in _answers("explain", options, texts, timeout)]
 
 
 def convert(sharding: Any, to: str, *, mesh: Any = None, order: Any = None, shape: Any = None) -> str:

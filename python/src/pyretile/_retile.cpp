@@ -71,8 +71,9 @@ nb::tuple call(std::string_view verb, Pairs options, Pairs texts, std::optional<
   const Outcome outcome = beside_others([&] { return retile::cli::call(call); });
   nb::list problems;
   for (const Diagnostic& problem : outcome.problems) problems.append(tuple_of(problem));
-  return nb::make_tuple(static_cast<int>(outcome.exit), str_of(outcome.out), str_of(outcome.words),
-                        problems);
+  nb::list answers;
+  for (const std::string& text : outcome.texts) answers.append(str_of(text));
+  return nb::make_tuple(static_cast<int>(outcome.exit), str_of(outcome.out), answers, problems);
 }
 
 nb::tuple boxes(Pairs options) {
@@ -112,8 +113,9 @@ NB_MODULE(_retile, m) {
   m.doc() = "What pyretile is made of; not for users.";
   m.attr("version") = RETILE_VERSION;
   m.def("call", &call, "verb"_a, "options"_a, "texts"_a, "seconds"_a.none(), "memory"_a,
-        "Does what a command does: (exit code, output, words, problems). Options are pairs of the\n"
-        "command line's name and a value; texts stand in the place of files of their names.");
+        "Does what a command does: (exit code, output, texts, problems). Options are pairs of the\n"
+        "command line's name and a value; texts stand in the place of files of their names. With\n"
+        "--json the answers to check, explain and validate are there as texts, too.");
   m.def("main", &main_of, "argv"_a, "Is the program `retile`, and gives its exit code.");
   m.def("boxes", &boxes, "options"_a,
         "(problem or None, devices, rank, int64 of [devices, rank, 2]): begin and end of what every\n"

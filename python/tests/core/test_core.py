@@ -138,6 +138,9 @@ def test_each_of_several_has_words_of_its_own():
     right = rt.lower(*ENDS, mesh=MESH).to_json()
     texts = [str(verdict) for verdict in rt.check(f"{right}\n{spoiled()}")]
     assert texts[0] != texts[1] and "None" not in texts[1] and "(end)" in texts[1]
+    alone = [rt.check(one)[0] for one in (right, spoiled())]
+    assert texts == [str(one) for one in alone]
+    assert "\n".join(texts) + "\n" == retile("check", text=f"{right}\n{spoiled()}").stdout
     log = (pathlib.Path(__file__).parents[3] / "examples/foreign/rematerialized.log").read_text()
     first, second = rt.explain(log + log.replace("get-tuple-element", "other"))
     assert "%other" in str(second) and "%other" not in str(first) and "cost 8192" in str(first)
@@ -402,6 +405,16 @@ def test_whole_programs_are_compared():
     assert turned.right is False and not turned and "wrong" in str(turned)
     with pytest.raises(rt.Wrong):
         turned.raise_if_wrong()
+
+
+def test_an_answer_is_worked_out_once(monkeypatch):
+    program, calls, call = spoiled(), [], rt._core._retile.call
+    monkeypatch.setattr(rt._core._retile, "call", lambda *arguments: calls.append(arguments[0]) or call(*arguments))
+    before = product(4)
+    after = before.replace(", sharding={replicated}", "")
+    for answer in (rt.check(program)[0], rt.validate(before, after), rt.explain(*ENDS, mesh=MESH)[0], rt.check(PEERS / "direct.dtensor.json")[0]):
+        assert str(answer) and answer.to_dict()
+    assert calls == ["check", "validate", "explain", "check"]
 
 
 def test_a_limit_of_time_leaves_a_program_undecided():

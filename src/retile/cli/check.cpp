@@ -85,9 +85,11 @@ Outcome check_module(const std::string& text, const std::string& source, bool js
   if (!module) return failed(module.error());
   const auto verdict = spmd::judge(*module, options);
   if (!verdict) return failed(verdict.error());
-  return {.exit = exit_of(report::is_right(verdict->answer)),
-          .out = json ? line_of(report::json_of(*module, *verdict))
-                      : report::text_of(*module, *verdict)};
+  Outcome outcome{.exit = exit_of(report::is_right(verdict->answer))};
+  add_answer(
+      outcome, json, [&] { return line_of(report::json_of(*module, *verdict)); },
+      [&] { return report::text_of(*module, *verdict); });
+  return outcome;
 }
 
 Outcome work_on(const CheckArguments& arguments) {
@@ -119,8 +121,9 @@ Outcome work_on(const CheckArguments& arguments) {
   Outcome outcome;
   for (const Program& program : *programs) {
     const Verdict verdict = check(program, {.timeout_seconds = time_limit().seconds_left()});
-    outcome.out +=
-        json ? line_of(report::json_of(verdict)) : report::text_of(verdict, within_bound) + "\n";
+    add_answer(
+        outcome, json, [&] { return line_of(report::json_of(verdict)); },
+        [&] { return report::text_of(verdict, within_bound) + "\n"; });
     outcome.exit = std::max(outcome.exit, exit_of(report::is_right(verdict.answer),
                                                   within_bound && !verdict.within_bound));
   }

@@ -154,6 +154,12 @@ Result<Size> parse_element_bytes(std::string_view text, std::string_view source)
                                "elements of fewer than 8 bits, of which several share a byte"));
 }
 
+void add_answer(Outcome& outcome, bool as_json, const std::function<std::string()>& json,
+                const std::function<std::string()>& text) {
+  outcome.out += as_json ? json() : text();
+  if (as_json && caller() != nullptr) outcome.texts.push_back(text());
+}
+
 Result<Size> parse_bytes(std::string_view text, std::string_view source) {
   constexpr std::array<std::pair<std::string_view, Size>, 10> units = {{{"", 1},
                                                                         {"B", 1},

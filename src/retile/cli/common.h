@@ -5,6 +5,7 @@
 // stderr.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +35,13 @@ struct Outcome {
   std::string out = {};
   std::vector<Diagnostic> problems = {};  ///< go to stderr, in order
   std::string words = {};                 ///< further text for stderr
+  std::vector<std::string> texts = {};    ///< see add_answer
 };
+
+/// Adds an answer to what is printed, as JSON or as text. A caller in this process, who asks for JSON, has
+/// the text, too, so that nobody works out an answer twice.
+void add_answer(Outcome& outcome, bool as_json, const std::function<std::string()>& json,
+                const std::function<std::string()>& text);
 
 /// yes, no or undecided; what is right and over a bound that it must keep is a no.
 /// \param right  nothing: a limit was reached

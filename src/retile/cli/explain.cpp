@@ -456,7 +456,9 @@ Outcome answered(std::vector<Question> questions, const ExplainArguments& argume
     const auto found = answer(std::move(question), asked, arguments.form);
     if (!found) return failed(found.error());
     for (const std::string& note : found->question.notes) outcome.words += "note: " + note + "\n";
-    outcome.out += arguments.json ? answer_json(*found) : answer_text(*found);
+    add_answer(
+        outcome, arguments.json, [&] { return answer_json(*found); },
+        [&] { return answer_text(*found); });
   }
   return outcome;
 }

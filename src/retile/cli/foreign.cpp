@@ -54,8 +54,9 @@ Outcome check_foreign(std::string_view text, const std::string& source, foreign:
   for (const foreign::JudgedFunction& judged : *functions) {
     const bool is_over = arguments.within_bound && !judged.verdict.within_bound();
     outcome.words += notes_text(judged.notes);
-    outcome.out += arguments.json ? line_of(report::json_of(judged))
-                                  : report::text_of(judged, text, arguments.within_bound);
+    add_answer(
+        outcome, arguments.json, [&] { return line_of(report::json_of(judged)); },
+        [&] { return report::text_of(judged, text, arguments.within_bound); });
     outcome.exit = std::max(outcome.exit, exit_of(judged.verdict.right, is_over));
   }
   return outcome;

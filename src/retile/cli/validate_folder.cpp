@@ -134,8 +134,9 @@ Outcome validate_pair(const std::string& before, const std::string& after, bool 
   if (validation->answer == whole::Answer::wrong) out.exit = Exit::no;
   if (validation->answer == whole::Answer::undecided) out.exit = Exit::undecided;
   if (!options.judges && validation->movement) out.exit = Exit::yes;
-  out.out =
-      as_json ? line_of(report::json_of(*validation, form)) : report::text_of(*validation, form);
+  add_answer(
+      out, as_json, [&] { return line_of(report::json_of(*validation, form)); },
+      [&] { return report::text_of(*validation, form); });
   return out;
 }
 
