@@ -21,6 +21,9 @@ void* operator new(std::size_t bytes) {
   if (made == nullptr) throw std::bad_alloc();
   return made;
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return no_memory ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
