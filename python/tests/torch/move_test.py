@@ -119,9 +119,38 @@ def test_a_shard_becomes_addends_where_it_lies(one_process, monkeypatch):
     # Of a dimension that a later axis cuts, too, a rank's part lies elsewhere.
     move, verdict = simulated_verdict(*specs((8, 5), (Shard(0), Shard(0), Replicate()), (Partial(), Shard(0), Replicate()), mesh))
     assert verdict and move.program["steps"]
+    # Where others only cut, too, nothing is sent, in which order ever.
+    lying = specs((7, 5), (Replicate(), Shard(1), Replicate()), (Shard(1), Partial(), Shard(1)), mesh)
+    for one in (lying, specs((7, 5), (Replicate(), Shard(0), Shard(1)), (Shard(0), Partial(), Partial()), mesh)):
+        move, verdict = simulated_verdict(*one)
+        assert verdict and not move.program["steps"]
     right = _move._padding
-    monkeypatch.setattr(_move, "_padding", lambda *arguments: [right(*arguments)[at ^ 1] for at in range(4)])
+    monkeypatch.setattr(_move, "_padding", lambda *arguments: (*right(*arguments)[:2], [right(*arguments)[2][at ^ 1] for at in range(4)]))
     assert not simulated_verdict(*both)[1]
+    monkeypatch.setattr(_move, "_padding", lambda *arguments: ([0, 0], *right(*arguments)[1:]))
+    assert not simulated_verdict(*lying)[1]
+
+
+def test_addends_that_are_made_keep_a_limit(one_process):
+    import pyretile
+    from pyretile.torch import _move
+    from torch.distributed.tensor import Partial, Replicate, Shard
+    both = specs((8, 8), (Shard(0), Replicate(), Replicate()), (Partial(), Replicate(), Replicate()), meshes(8)[3])
+    held = (32 + 64) * 8
+    assert _move.move_of(*both, held)
+    with pytest.raises(pyretile.Infeasible) as problem:
+        _move.move_of(*both, held - 1)
+    assert problem.value.smallest_feasible_bytes == held
+
+
+def test_gathers_that_lie_in_order_are_not_copied(one_process):
+    from pyretile.torch import _carry
+    def gather(shape, *boxes):
+        return _carry.Gather((0, 1), tuple(_carry.Box(peer, *box) for peer, box in enumerate(boxes)), shape)
+    even, rows = gather((4, 3), ((0, 0), (2, 3)), ((2, 0), (2, 3))), gather((33, 3), ((0, 0), (17, 3)), ((17, 0), (16, 3)))
+    assert (_carry._in_place(even, [0, 1], 6), _carry._in_place(even, [1, 0], 6), _carry._in_place(rows, [0, 1], 51)) == (12, 0, 99)
+    padded, columns = gather((3, 3), ((0, 0), (2, 3)), ((2, 0), (1, 3))), gather((2, 6), ((0, 0), (2, 3)), ((0, 3), (2, 3)))
+    assert (_carry._in_place(padded, [0, 1], 6), _carry._in_place(columns, [0, 1], 6)) == (0, 0)
 
 
 # On processes.

@@ -133,7 +133,7 @@ def job(rank, seed, count, elements, repeat, spoil):
     dist.all_gather_object(every, {name: [[tile for tile, _ in pair] for pair in listed] for name, listed in done.items()})
     for k, problem in enumerate(problems):
         verdicts = {}
-        for name, pairs in done.items():
+        for name, pairs in done.items() if k % len(every) == rank else ():  # each is judged by one rank
             for at, way in enumerate(("forward", "backward")):
                 spec = pairs[k][at][1]
                 wanted, array = ((problem["target"].placements, problem["array"]), (problem["back"], problem["slopes"]))[at]
@@ -160,8 +160,8 @@ def rows_of(count, pairs, seed, elements, repeat, spoil=False, then=lambda rows:
     ranks.SECONDS, rows = 900, []
     for first in range(0, pairs, CHUNK):
         said = ranks.run(count, job, f"{seed} {count} {first}", min(CHUNK, pairs - first), elements, repeat, spoil)
-        for every in zip(*said):
-            rows.append(every[0])
+        for k, every in enumerate(zip(*said)):
+            rows.append(every[k % count])
             rows[-1] |= {name: all(one[name] for one in every) for name in ("planned", "same_large") if name in every[0]}
         then(rows)
     return rows

@@ -351,6 +351,19 @@ def _added(shape, parts, add, like):
     return made
 
 
+def _in_place(action, row, most):
+    """How many elements of what a gather brings are the new tile as they lie; 0 where it has to be put together."""
+    boxes, at = {box.peer: box for box in action.tiles}, 0
+    for k, peer in enumerate(row):
+        box = boxes[peer]
+        behind = box.starts[0] == at and not any(box.starts[1:]) and tuple(box.sizes[1:]) == tuple(action.shape[1:])
+        if not behind or (prod(box.sizes) < most and k + 1 < len(row)):
+            return 0
+        at += box.sizes[0]
+    # What is padded stays in memory with it.
+    return prod(action.shape) if at == action.shape[0] and 16 * (most * len(row) - prod(action.shape)) <= prod(action.shape) else 0
+
+
 def carry(listed, tile, order):
     """Does the actions on a tile. `order(row)` is the row in the order of its process group.
 
@@ -384,6 +397,10 @@ def carry(listed, tile, order):
             if flat.shape[0] < most:
                 flat = torch.cat([flat, flat.new_zeros(most - flat.shape[0])])
             made = (yield ("gather", flat.contiguous(), row)) if most else flat
+            ready = _in_place(one, row, most)
+            if ready:
+                tile = made[:ready].reshape(one.shape)
+                continue
             parts = [(boxes[peer].starts, boxes[peer].sizes, made[k * most:k * most + prod(boxes[peer].sizes)].reshape(boxes[peer].sizes))
                      for k, peer in enumerate(row) if prod(boxes[peer].sizes)]
             tile = _assembled(one.shape, parts, (0,) * len(one.shape), tile)

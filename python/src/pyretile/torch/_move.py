@@ -6,7 +6,7 @@ from math import prod
 
 from .._ends import bytes_of
 from . import _hook, _rt
-from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _shape, actions, carry
+from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _cut, _shape, actions, carry
 from ._checks import Verdict, coordinate_of, target_spec
 from ._errors import NotCarriedOut, WrongTile
 from ._tiles import coordinates, length, shape_of, tile_of
@@ -38,17 +38,40 @@ def _name(placement):
 
 
 def _embedded(current, target):
-    """The axes along which a shard becomes addends of a sum where it lies: whoever has it has zeros for all others.
+    """(the axes along which a shard becomes addends of a sum where it lies, the placements from which it does so)
 
-    So it is where no later axis cuts the same dimension at the end.
+    Whoever has a shard has zeros for all others. So nothing is sent where tiles are only cut beside that; otherwise the plan moves the
+    shards, and they become addends at the end, if no later axis cuts the same dimension there.
     """
     turns = [turn for spec in (current, target) for turn in turns_of(spec)[1]]
-    if any(turn is not None for turn in turns) or any(_name(one) == "_StridedShard" for one in target.placements):
-        return []
     pairs = list(zip(current.placements, target.placements))
-    return [axis for axis, (one, other) in enumerate(pairs)
-            if _name(one) == "Shard" and _name(other) == "Partial" and other.reduce_op == "sum"
-            and not any(_name(later) == "Shard" and later.dim == one.dim for later in target.placements[axis + 1:])]
+    if any(turn is not None for turn in turns) or any("_StridedShard" in map(_name, pair) for pair in pairs):
+        return [], None
+    axes = [axis for axis, (one, other) in enumerate(pairs) if _name(one) == "Shard" and _name(other) == "Partial" and other.reduce_op == "sum"]
+    beside = [pair for axis, pair in enumerate(pairs) if axis not in axes]
+    if all(one == other or (one.is_replicate() and _name(other) == "Shard") for one, other in beside) and _covered(current, target, axes):
+        return axes, current.placements
+    axes = [axis for axis in axes if not any(_name(later) == "Shard" and later.dim == pairs[axis][0].dim for later in target.placements[axis + 1:])]
+    return axes, tuple(one if axis in axes else other for axis, (one, other) in enumerate(pairs))
+
+
+def _covered(current, target, axes):
+    """Whether the tiles along some axes, which have no element twice, have together all that each of their ranks is to have."""
+    there = {}
+    for at in coordinates(numbers(target.mesh.shape)):
+        key = tuple(0 if axis in axes else place for axis, place in enumerate(at))
+        wanted = tile_of(target, at)
+        have, _ = there.get(key, (0, 0))
+        there[key] = have + prod(_common(one, other)[1] for one, other in zip(tile_of(current, at), wanted)), prod(map(length, wanted))
+    return all(have == wanted for have, wanted in there.values())
+
+
+def _common(one, other):
+    """(begin, length) of what two tiles have in common along a dimension in which each is a single range or nothing."""
+    if not one or not other:
+        return 0, 0
+    begin, end = max(one[0][0], other[0][0]), min(one[0][1], other[0][1])
+    return (begin, end - begin) if begin < end else (0, 0)
 
 
 def _sums(current, target):
@@ -61,7 +84,7 @@ def _sums(current, target):
     kinds.discard("_MaskPartial")
     if len(kinds) > 1:
         raise NotCarriedOut(f"addends of {' and '.join(sorted(kinds))} in one array")
-    before, after, averaged, made, norm, embedded = [], [], 1, [], None, _embedded(current, target)
+    before, after, averaged, made, norm, (embedded, cut) = [], [], 1, [], None, _embedded(current, target)
     for axis, (one, other) in enumerate(zip(current.placements, target.placements)):
         if one.is_partial():
             if not other.is_partial() and _name(one) == "Partial" and one.reduce_op == "avg":
@@ -90,7 +113,8 @@ def _sums(current, target):
             raise NotCarriedOut(f"an average of {dtype_word(current.tensor_meta.dtype)}")
         after.append(("divide", averaged))
     if embedded:
-        cut = tuple(current.placements[axis] if axis in embedded else one for axis, one in enumerate(target.placements))
+        if cut == current.placements:
+            ends = list(words)
         after.append(("embed", DTensorSpec(target.mesh, cut, tensor_meta=target.tensor_meta)))
     after += [("share", (axis, target.placements[axis])) for axis in made]
     return words, ends, tuple(before), tuple(after)
@@ -132,7 +156,16 @@ def _made_move(current, target, memory_limit):
     starts = tuple(_shape(shape_of(current, at)) or (1,) for at in coordinates(sizes))
     stop = dict(after).get("embed", target)
     stops = tuple(shape_of(stop, at) for at in coordinates(sizes))
+    held = held_at_end(after, target)
+    if memory_limit is not None and held > memory_limit:
+        raise _rt.Infeasible("infeasible", f"what becomes addends holds {held} bytes, before and after", smallest_feasible_bytes=held)
     return Move(program, starts, stops, before, after)
+
+
+def held_at_end(after, target):
+    """The bytes of the tiles before and after shards become addends; 0 where none do."""
+    old, first = dict(after).get("embed"), (0,) * target.mesh.ndim
+    return (prod(shape_of(old, first)) + prod(shape_of(target, first))) * target.tensor_meta.dtype.itemsize if old else 0
 
 
 def _actions(move, position):
@@ -153,13 +186,17 @@ def _prepared(move, tile):
     return tile
 
 
-def _padding(small, large, coordinate):
-    """Of each dimension, the last first, how many indices of a rank's larger tile are before and behind those of its smaller one."""
-    out = []
-    for inner, outer in zip(tile_of(small, coordinate), tile_of(large, coordinate)):
-        begin = inner[0][0] - outer[0][0] if inner else 0
-        out = [begin, length(outer) - length(inner) - begin, *out]
-    return out
+def _padding(old, new, coordinate):
+    """(where what a rank keeps of its old tile begins, its shape, how much of the new tile is before and behind it, the last dimension
+    first)"""
+    starts, sizes, padding = [], [], []
+    for one, other in zip(tile_of(old, coordinate), tile_of(new, coordinate)):
+        begin, size = _common(one, other)
+        before = begin - other[0][0] if size else 0
+        starts.append(begin - one[0][0] if size else 0)
+        sizes.append(size)
+        padding = [before, length(other) - size - before, *padding]
+    return starts, sizes, padding
 
 
 def _finished(move, tile, target, coordinate):
@@ -170,7 +207,8 @@ def _finished(move, tile, target, coordinate):
         elif name == "divide":
             tile = tile / value
         elif name == "embed":
-            tile = torch.nn.functional.pad(tile, _padding(value, target, coordinate))
+            starts, sizes, padding = _padding(value, target, coordinate)
+            tile = torch.nn.functional.pad(_cut(tile, starts, sizes), padding)
         else:
             axis, placement = value
             if _name(placement) != "Partial":

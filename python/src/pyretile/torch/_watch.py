@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from .._ends import bytes_of
 from . import _hook, _rt
 from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeWarning, SpecsDiffer
-from ._move import _sums
+from ._move import _sums, held_at_end
 from ._source import source
 from ._tiles import shape_of
 from ._way import setting, way
@@ -121,7 +121,10 @@ def kind_of(current, target):
 def plan_of(current, target, memory_limit=None):
     """(our plan, None), or (None, why there is none). Norms are sums of powers, and whoever is to get addends gets the array."""
     try:
-        words, ends, _, _ = _sums(current, target)
+        words, ends, _, after = _sums(current, target)
+        held = held_at_end(after, target)
+        if memory_limit is not None and held > memory_limit:
+            return None, f"what becomes addends holds {held} bytes, before and after"
         return _rt.plan(placements_text(words), placements_text(ends), mesh=mesh_text(current.mesh), shape=numbers(current.shape) or (1,),
                         dtype=dtype_word(_dtype_of(current)), memory_limit=memory_limit), None
     except (NotCarriedOut, ValueError) as problem:
