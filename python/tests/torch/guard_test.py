@@ -2,6 +2,7 @@
 
 import importlib
 import textwrap
+import time
 
 import pytest
 from ranks import apart
@@ -196,6 +197,41 @@ def outcome(pytester, body):
 def test_right_ones_pass(pytester, name):
     passed, failed, printed = outcome(pytester, RIGHT[name])
     assert (passed, failed) == (1, 0), printed
+
+
+MANY = """
+import random
+import pytest
+
+@pytest.mark.parametrize("number", range({count}))
+def test_it(reshard_guard, number):
+    generator = random.Random(number)
+    sizes = generator.choice([(2,), (4,), (2, 2), (8,), (4, 2), (2, 2, 2)])
+    shape = tuple(generator.choice([1, 2, 3, 5, 8, 12]) for _ in range(generator.choice([1, 2, 3])))
+    placed = lambda: [generator.choice([Replicate(), *(Shard(dim) for dim in range(len(shape)))]) for _ in sizes]
+    x = torch.randn(shape)
+    with reshard_guard(torch.Size(sizes).numel()) as guard:
+        mesh = init_device_mesh("cpu", sizes, mesh_dim_names=("a", "b", "c")[:len(sizes)])
+        y = put(x, mesh, *placed()).requires_grad_()
+        z = y.redistribute(placements=placed())
+        torch.sin(z).sum().redistribute(placements=[Replicate()] * len(sizes)).backward()
+        assert z.full_tensor().shape == y.grad.shape == x.shape
+    assert guard.records and not guard.found
+"""
+
+
+@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.long)])
+def test_many_right_ones_pass_in_a_second_each(pytester, count):
+    pytester.makepyfile(HEAD + MANY.format(count=count))
+
+    def go():
+        began = time.process_time()
+        done = pytester.runpytest_inprocess("-p", "pyretile.pytest_plugin", "-p", "no:cacheprovider")
+        return done.parseoutcomes(), time.process_time() - began, done.stdout.str()
+    counts, took, printed = apart(go, 600)
+    assert counts == {"passed": count}, printed
+    print(f"{took / count:.2f} s a test")
+    assert took < 2 * count
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -70,14 +70,14 @@ def run(count, function, *args):
     return [said for _, said in answers]
 
 
-def apart(function):
+def apart(function, seconds=SECONDS):
     """What a function returns in a process of its own, forked from the test. Torch's threads for gradients do not outlive a fork, so a
     test that has none may not start them in the process that other tests fork."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            signal.alarm(SECONDS)
+            signal.alarm(seconds)
             answer = (True, function())
         except BaseException as problem:
             answer = (False, "".join(traceback.format_exception(problem))[-3000:])

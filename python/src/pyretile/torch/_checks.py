@@ -7,7 +7,7 @@ from .._results import Judged
 from . import _rt, _trace
 from ._carry import digits
 from ._errors import WrongTile
-from ._tiles import shape_of
+from ._tiles import of_all_ranks, shape_of
 from ._way import Way, _cuts, way
 from ._words import axis_names, bytes_text, dtype_word, keep, mesh_text, numbers, placement_words, placements_text, ranks_of
 
@@ -47,9 +47,8 @@ def _wanted(spec, coordinate):
 
 def wrong_shape(local, spec):
     """None, or in words the first rank at hand whose tile has another shape than its placements say."""
-    if hasattr(local, "_local_tensors"):
-        tiles = local._local_tensors
-    else:
+    tiles = of_all_ranks(local)
+    if tiles is None:
         import torch.distributed as dist
         tiles = {dist.get_rank(): local}
     members = set(ranks_of(spec.mesh))
@@ -135,7 +134,7 @@ def _gathered(mesh, value):
 
 def _trace_of(x, placements):
     current, target = x._spec, target_spec(x, placements)
-    if hasattr(x._local_tensor, "_local_tensors"):
+    if of_all_ranks(x._local_tensor):
         raise ValueError("in local tensor mode one process has all ranks, and no rank has operations of its own")
     part = _trace.of_rank(tuple(x._local_tensor.shape), x._local_tensor.dtype, current, target)
     part["said"] = repr((numbers(current.shape), placement_words(current), placement_words(target)))
@@ -183,7 +182,7 @@ def check_redistribute(x, placements, *, timeout=60):
       A verdict with `right` (None if undecided) and `text`, the same on all ranks.
     """
     words = wrong_shape(x._local_tensor, x._spec)
-    if hasattr(x._local_tensor, "_local_tensors"):
+    if of_all_ranks(x._local_tensor):
         from ._local import moved_right
         return Verdict(False, f"wrong at the start: {words}") if words else moved_right(x._spec, target_spec(x, placements))
     found = [one for _, one in sorted(_gathered(x._spec.mesh, words).items()) if one]

@@ -9,7 +9,7 @@ from . import _hook, _rt
 from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _cut, _shape, actions, carry
 from ._checks import Verdict, coordinate_of, target_spec
 from ._errors import NotCarriedOut, WrongTile
-from ._tiles import coordinates, length, shape_of, tile_of
+from ._tiles import coordinates, length, of_all_ranks, shape_of, tile_of
 from ._words import dtype_word, keep, mesh_text, numbers, placement_word, placement_words, placements_text, ranks_of, turns_of
 
 _groups, _moves = {}, {}  # by ranks; by specs and limit
@@ -328,8 +328,9 @@ def moved(local, current, target, memory_limit=None):
     """This rank's new tile. In local tensor mode that of all ranks."""
     if current.mesh != target.mesh:
         raise NotCarriedOut("a redistribute between two meshes")
-    if hasattr(local, "_local_tensors"):
-        return _all_moved(local, current, target, memory_limit)
+    tiles = of_all_ranks(local)
+    if tiles:
+        return _all_moved(tiles, current, target, memory_limit)
     if not current.mesh._is_current_rank_part_of_mesh():
         return local
     import torch.distributed as dist
@@ -347,7 +348,7 @@ def moved(local, current, target, memory_limit=None):
         return done.value
 
 
-def _all_moved(local, current, target, memory_limit):
+def _all_moved(tiles, current, target, memory_limit):
     """All ranks in one process, step by step."""
     from torch.distributed._local_tensor import LocalTensor, enabled_local_tensor_mode
     mesh, ranks = current.mesh, ranks_of(current.mesh)
@@ -355,7 +356,7 @@ def _all_moved(local, current, target, memory_limit):
         raise NotCarriedOut("a mask in local tensor mode")
     move, mode = move_of(current, target, memory_limit), enabled_local_tensor_mode()
     with mode.disable() if mode else contextlib.nullcontext():
-        tiles = simulated(move, {at: local._local_tensors[rank] for at, rank in enumerate(ranks)}, target, ranks)
+        tiles = simulated(move, {at: tiles[rank] for at, rank in enumerate(ranks)}, target, ranks)
         return LocalTensor({rank: tiles[at] for at, rank in enumerate(ranks)})
 
 

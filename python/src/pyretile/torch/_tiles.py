@@ -1,6 +1,7 @@
 """Which elements the placements give to each rank, as torch cuts: the first axis first, the next one what that has left."""
 
 import itertools
+import sys
 from math import prod
 
 from ._words import numbers, turns_of
@@ -50,6 +51,18 @@ def tile(shape, placements, turns, sizes, coordinate):
             whole, factor = dims[one.dim], one.split_factor
             dims[one.dim] = _joined([part for k in range(factor) for part in _chunk(_chunk(whole, factor, k), count, at)])
     return dims
+
+
+def of_all_ranks(local):
+    """The tile of every rank where this process has all of them, which is torch's local tensor mode; otherwise None.
+
+    In that mode a tensor that is the same on all ranks may be an ordinary one.
+    """
+    if hasattr(local, "_local_tensors"):
+        return local._local_tensors
+    home = sys.modules.get("torch.distributed._local_tensor")
+    mode = home.enabled_local_tensor_mode() if home else None
+    return dict.fromkeys(sorted(mode.ranks), local) if mode else None
 
 
 def coordinates(sizes):

@@ -10,7 +10,7 @@ from . import _hook, _rt
 from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeWarning, SpecsDiffer
 from ._move import _sums, held_at_end
 from ._source import source
-from ._tiles import shape_of
+from ._tiles import of_all_ranks, shape_of
 from ._way import setting, way
 from ._words import bytes_text, dtype_word, elements, keep, mesh_text, numbers, placement_words, placements_text, ranks_of
 
@@ -220,7 +220,7 @@ class watch:
         words = wrong_shape(local, current)
         import torch
         import torch.distributed as dist
-        if not hasattr(local, "_local_tensors"):
+        if not of_all_ranks(local):
             # The same on all ranks if the largest of it and the largest of its negative are each other's negatives.
             said = zlib.crc32(repr((record.kind.move, record.dtype, record.kind.ranks)).encode())
             both = torch.tensor([said, -said, bool(words)], dtype=torch.int64, device=local.device)
