@@ -380,13 +380,32 @@ class Pages(unittest.TestCase):
 
     def test_the_page_says_what_reshards_in_jax_took(self):
         page = (ROOT / "docs" / "ledger" / "evaluation.md").read_text()
-        section = page[page.index("## Reshards in JAX"):]
+        section = page[page.index("## Reshards in JAX"):page.index("## Redistributes in PyTorch")]
         found = json.loads((ROOT / "bench" / "results" / "jax_reshard.json").read_text())["summary"]
         said = [float(number) for number in re.findall(r"(?<![.\d])\d+(?:\.\d+)?", section.replace(",", ""))]
         for name in ("right", "refused", "constraint_ends_the_process", "time_by_constraint", "time_by_device_put", "slower", "faster_by_a_tenth",
                      "more_temporaries", "fewer_temporaries"):
             self.assertIn(found[name], said, name)
         self.assertNotIn(found["slower"] + 1, said)
+
+    def test_the_page_says_what_redistributes_in_torch_took(self):
+        page = (ROOT / "docs" / "ledger" / "evaluation.md").read_text()
+        section = page[page.index("## Redistributes in PyTorch"):]
+        four, eight = (json.loads((ROOT / "bench" / "results" / f"torch_redistribute_{ranks}.json").read_text()) for ranks in (4, 8))
+        said = [float(number) for number in re.findall(r"(?<![.\d_])\d+(?:\.\d+)?", section.replace(",", ""))]
+        found = four["summary"]["4"]
+        for name in ("pairs", "right", "right_of_torch", "mean_time_by_torch", "time_by_torch", "faster_by_a_tenth", "slower_by_a_tenth"):
+            self.assertIn(found[name], said, name)
+        self.assertNotIn(found["slower_by_a_tenth"] + 1, said)
+        self.assertEqual(found["slower_by_a_tenth"], len(four["losses"]))
+        for result, ranks in ((four, "4"), (eight, "8")):
+            summary, problems = result["summary"][ranks], result["problems"]
+            self.assertIn(summary["pairs"], said)
+            self.assertEqual({summary[name] for name in ("pairs", "right", "planned", "right_of_torch")}, {len(problems)})
+            self.assertFalse([one for one in problems if one["wrong"] or not one["planned"]])
+        kinds = [{(before.split("(")[0], after.split("(")[0]) for before, after in zip(one["from"], one["to"]) if before != after} for one in four["losses"]]
+        self.assertIn(sum(kind == {("Shard", "Replicate")} for kind in kinds), said)
+        self.assertIn(sum(kind == {("Replicate", "Shard"), ("Shard", "Partial")} for kind in kinds), said)
 
     def test_another_result_makes_another_section(self):
         benchmark, streamed = (json.loads((ROOT / "bench" / "results" / name).read_text()) for name in ("copy_benchmark.json", "copy_table.json"))
