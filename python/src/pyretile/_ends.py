@@ -14,10 +14,15 @@ from . import _retile
 from ._errors import Refused, raised
 
 
+def _line(value: Any) -> str:
+    """Its ``repr()`` on one line, as the caret stands below it."""
+    return " ".join(repr(value).split())
+
+
 def _refused(source: str, value: Any, message: str, *notes: str, at: int | None = None) -> Refused:
     """A value with a caret below it; with `at` below that entry of a sequence."""
-    entries = [] if at is None else [repr(one) for one in value]
-    shown = f"[{', '.join(entries)}]" if entries else repr(value)
+    entries = [] if at is None else [_line(one) for one in value]
+    shown = f"[{', '.join(entries)}]" if entries else _line(value)
     begin = 0 if at is None else 1 + sum(len(one) + 2 for one in entries[:at])
     length = len(shown) if at is None else len(entries[at])
     if begin + length > 200:

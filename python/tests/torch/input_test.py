@@ -93,6 +93,19 @@ def test_placements_that_mean_nothing_are_refused(four):
             assert (words[2].index("^"), words[2].rindex("^") + 1) == (2 + begin, 2 + end)
 
 
+def test_what_is_no_array_or_mesh_or_word_is_refused(four):
+    from torch.distributed.tensor import Replicate
+    from pyretile.torch import check_mesh, check_redistribute, check_tensor, explain, optimal, redistribute, trace, watch
+    plain, there = torch.zeros(40, 40), [Replicate()]
+    cases = [*((lambda f=f: f(plain, there)) for f in (redistribute, explain, check_redistribute, trace)), lambda: check_tensor(plain),
+             lambda: check_mesh(plain), lambda: check_mesh("x:4"), lambda: watch(mode="quiet"), lambda: watch(implicit="no"), lambda: optimal(otherwise="jax")]
+    for go in cases:
+        with pytest.raises(rt.Refused) as problem:
+            go()
+        first, shown, caret = str(problem.value).splitlines()[:3]
+        assert first.startswith("error: ") and set(caret.strip()) == {"^"} and len(caret) <= len(shown)
+
+
 def test_the_caret_is_below_the_placement_that_is_wrong(four):
     from torch.distributed.tensor import Replicate, Shard
     from pyretile.torch import explain

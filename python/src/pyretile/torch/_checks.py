@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from .._ends import _is_placement, _refused, bytes_of
+from .._ends import _is_placement, _is_torch_mesh, _refused, bytes_of
 from .._results import Judged
 from . import _rt, _trace
 from ._carry import digits
@@ -61,6 +61,13 @@ def wrong_shape(local, spec):
     return None
 
 
+def spec_of(x):
+    """The spec of a DTensor."""
+    if not hasattr(x, "_spec") or not hasattr(x, "_local_tensor"):
+        raise _refused("x", x, "no DTensor")
+    return x._spec
+
+
 def check_tensor(x):
     """Whether the local tile of a DTensor has the shape that its placements say, on this rank; in local tensor mode on all ranks.
 
@@ -73,7 +80,8 @@ def check_tensor(x):
     Returns:
       A `Verdict`. It is not collective, so other ranks may have other answers.
     """
-    words = wrong_shape(x._local_tensor, x._spec)
+    spec = spec_of(x)
+    words = wrong_shape(x._local_tensor, spec)
     return Verdict(words is None, words or f"right: the tile is {list(x._local_tensor.shape)}, as its placements say")
 
 
@@ -90,6 +98,8 @@ def check_mesh(mesh):
       A `Verdict`, the same on all ranks: it is about all rows of the mesh.
     """
     from torch._subclasses.fake_tensor import unset_fake_temporarily
+    if not _is_torch_mesh(mesh):
+        raise _refused("mesh", mesh, "no DeviceMesh")
     with unset_fake_temporarily():
         table = mesh.mesh
         for axis, name in enumerate(axis_names(mesh)):
@@ -103,7 +113,7 @@ def check_mesh(mesh):
 def target_spec(x, placements):
     """The spec of a DTensor after a redistribute; dimensions below 0 count from the end."""
     from torch.distributed.tensor._dtensor_spec import DTensorSpec
-    spec, rank = x._spec, len(x._spec.shape)
+    spec, rank = spec_of(x), len(spec_of(x).shape)
     if not isinstance(placements, (tuple, list)) or len(placements) != spec.mesh.ndim:
         raise _refused("placements", placements, f"not one placement for each axis of {mesh_text(spec.mesh)}")
     out = []
@@ -133,7 +143,7 @@ def _gathered(mesh, value):
 
 
 def _trace_of(x, placements):
-    current, target = x._spec, target_spec(x, placements)
+    target, current = target_spec(x, placements), x._spec
     if of_all_ranks(x._local_tensor):
         raise ValueError("in local tensor mode one process has all ranks, and no rank has operations of its own")
     part = _trace.of_rank(tuple(x._local_tensor.shape), x._local_tensor.dtype, current, target)
@@ -181,10 +191,11 @@ def check_redistribute(x, placements, *, timeout=60):
     Returns:
       A verdict with `right` (None if undecided) and `text`, the same on all ranks.
     """
+    target = target_spec(x, placements)
     words = wrong_shape(x._local_tensor, x._spec)
     if of_all_ranks(x._local_tensor):
         from ._local import moved_right
-        return Verdict(False, f"wrong at the start: {words}") if words else moved_right(x._spec, target_spec(x, placements))
+        return Verdict(False, f"wrong at the start: {words}") if words else moved_right(x._spec, target)
     found = [one for _, one in sorted(_gathered(x._spec.mesh, words).items()) if one]
     if found:
         return Verdict(False, f"wrong at the start: {found[0]}")
@@ -235,7 +246,7 @@ def explain(x, placements, *, memory_limit=None):
       pyretile.Refused: the placements or the limit mean nothing here.
     """
     from ._watch import plan_of
-    current, target = x._spec, target_spec(x, placements)
+    target, current = target_spec(x, placements), x._spec
     before, after = placements_text(placement_words(current)), placements_text(placement_words(target))
     shape, mesh, dtype = numbers(current.shape), mesh_text(current.mesh), x.dtype
     plan, refused = plan_of(current, target, None if memory_limit is None else bytes_of(memory_limit))

@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass, field
 from math import prod
 
-from .._ends import bytes_of
+from .._ends import _refused, bytes_of
 from . import _hook, _rt
 from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _cut, _shape, actions, carry
 from ._checks import Verdict, coordinate_of, target_spec
@@ -431,7 +431,7 @@ class optimal:
 
     def __init__(self, memory_limit=None, *, otherwise="raise"):
         if otherwise not in ("raise", "torch"):
-            raise ValueError(f"otherwise is {otherwise!r}, not 'raise' or 'torch'")
+            raise _refused("otherwise", otherwise, "not 'raise' or 'torch'")
         self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
         self.otherwise, self.moved, self.left = otherwise, 0, []
 
@@ -493,9 +493,9 @@ def redistribute(x, placements, memory_limit=None):
                 with optimal(ctx.limit):
                     return (Redistribute.backward(ctx, gradient)[0], None, None, None, None)
         _Planned = Planned
+    target = target_spec(x, placements).placements
     kind = x.dtype
     types = {"op_dtype": kind, "out_dtype": kind, "backward_options": {"op_dtype": kind, "out_dtype": kind}}
-    target = target_spec(x, placements).placements
     memory_limit = None if memory_limit is None else bytes_of(memory_limit)
     return _Planned.apply(x, x.device_mesh, target, memory_limit, types)
 

@@ -5,7 +5,7 @@ import warnings
 import zlib
 from dataclasses import asdict, dataclass
 
-from .._ends import bytes_of
+from .._ends import _refused, bytes_of
 from . import _hook, _rt
 from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeWarning, SpecsDiffer
 from ._move import _sums, held_at_end
@@ -175,9 +175,9 @@ class watch:
 
     def __init__(self, limit=None, mode="record", implicit="allow", check_specs=False):
         if mode not in ("record", "warn", "raise"):
-            raise ValueError(f"mode is {mode!r}, not 'record', 'warn' or 'raise'")
+            raise _refused("mode", mode, "not 'record', 'warn' or 'raise'")
         if implicit not in ("allow", "forbid"):
-            raise ValueError(f"implicit is {implicit!r}, not 'allow' or 'forbid'")
+            raise _refused("implicit", implicit, "not 'allow' or 'forbid'")
         self.bytes, self.times = limit_of(limit)
         self.mode, self.implicit, self.check_specs = mode, implicit, check_specs
         self.records, self.listener = [], None
