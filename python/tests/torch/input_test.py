@@ -74,6 +74,15 @@ def test_arrays_of_a_model_are_planned_at_once(four):
     assert many.total["from_bytes"]["all"] == 8 * 8 * 4 + 8 * 2
 
 
+def test_what_becomes_addends_is_held(four):
+    from torch.distributed.tensor import Partial, Shard
+    from pyretile.torch import watch
+    x = put((8, 8), mesh_of((4,)), Shard(0))
+    with watch() as seen:
+        x.redistribute(placements=[Partial()])
+    assert (seen.records[0].plan_cost, seen.records[0].plan_bytes) == (0, (16 + 64) * 4)
+
+
 def test_placements_that_mean_nothing_are_refused(four):
     from torch.distributed.tensor import Replicate, Shard
     from torch.distributed.tensor.placement_types import _StridedShard

@@ -1,7 +1,5 @@
 """Our plans carried out in the place of torch's own way: every element compared."""
 
-import itertools
-import os
 import random
 
 import pytest

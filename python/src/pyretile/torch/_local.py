@@ -99,7 +99,7 @@ def compared(tiles, array, spec):
     import torch
     axes, kind = _axes_of_addends(spec), spec.tensor_meta.dtype
     exact = not (kind.is_floating_point or kind.is_complex)
-    rounding = 0 if exact else max(1e-9, 4 * torch.finfo(kind).eps) if kind != torch.float64 else 1e-9
+    rounding = 0 if exact else max(1e-9, 4 * torch.finfo(kind).eps)
     for rank, coordinate in zip(ranks_of(spec.mesh), coordinates(numbers(spec.mesh.shape))):
         if tuple(tiles[rank].shape) != shape_of(spec, coordinate):
             return Verdict(False, f"wrong: rank {rank} ends with a tile {list(tiles[rank].shape)}, not {list(shape_of(spec, coordinate))}")

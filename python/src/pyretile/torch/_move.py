@@ -6,7 +6,7 @@ from math import prod
 
 from .._ends import _refused, bytes_of
 from . import _hook, _rt
-from ._carry import AllReduce, Exchange, Gather, ReduceScatter, Slice, _cut, _shape, actions, carry
+from ._carry import Exchange, Gather, Slice, _cut, _shape, actions, carry
 from ._checks import Verdict, coordinate_of, target_spec
 from ._errors import NotCarriedOut, WrongTile
 from ._tiles import coordinates, length, of_all_ranks, shape_of, tile_of

@@ -142,11 +142,12 @@ def _made_kind(current, target):
     except Exception as problem:  # what torch itself does not do, it says when it is asked to
         taken, steps = None, (f"{type(problem).__name__}: {problem}",)
     plan, refused = plan_of(current, target)
+    plan_bytes = plan and max(plan.resident * size, held_at_end(_sums(current, target)[3], target))
     return Kind(
         mesh=mesh, ranks=ranks_of(current.mesh), shape=shape, dtype=dtype_word(dtype), before=before, after=after,
         peak_bytes=taken and taken.held * size, end_bytes=ends * size, torch_cost=taken and taken.cost, torch_height=taken and taken.height,
         torch_steps=steps, whole=bool(taken) and taken.height >= elements(shape) > ends, plan_cost=plan and plan.cost,
-        plan_height=plan and plan.height, plan_bytes=plan and plan.resident * size, plan=plan and plan.text, refused=refused,
+        plan_height=plan and plan.height, plan_bytes=plan_bytes, plan=plan and plan.text, refused=refused,
         dearer=None if plan is None or taken is None else taken.cost > plan.cost)
 
 
