@@ -2,7 +2,8 @@
 """The proofs in Rocq: compiled, asked for assumptions, written down, extracted and compared with spec/.
 
     kernel.py build WORK                     copies the sources to WORK, compiles them and the extracted programs
-    kernel.py assumptions WORK               no theorem rests on an axiom, and coqchk finds none; controls are found out
+    kernel.py assumptions WORK               no theorem rests on an axiom; controls are found out
+    kernel.py coqchk WORK                    .. and coqchk, which checks what was compiled, finds none
     kernel.py document WORK check DOCUMENT   the document says what the proof assistant says; write DOCUMENT writes it
     kernel.py compare WORK QUERIES MODE SEED COUNT [PARTS]
                                              spec/ and the kernel answer alike (queries.cpp says what MODE may be)
@@ -10,7 +11,7 @@
                                              the same for certificates in files
     kernel.py planner WORK QUERIES RETILE COUNT
                                              the same for certificates that `retile plan` writes of random problems
-    kernel.py mutants WORK QUERIES           mistakes in the certifier break its proof and show in its verdicts
+    kernel.py mutants WORK QUERIES [COUNT]   mistakes in the certifier break its proof and show in its verdicts; the first COUNT
 
 WORK is a folder of the build; QUERIES and RETILE are programs.
 """
@@ -188,6 +189,13 @@ def assumptions(work):
         wrong.append(f"the control is misjudged: {control}")
     if not FORBIDDEN.search(without_comments(CONTROL)):
         wrong.append("the control's words are overlooked")
+    if wrong:
+        sys.exit("kernel.py: " + "\n".join(wrong))
+    print(f"{len(names)} theorems without assumptions; four controls judged rightly")
+
+
+def coqchk(work):
+    wrong = []
     whole, text = checked(work, modules())
     if not whole:
         wrong.append(f"coqchk: {text}")
@@ -199,7 +207,7 @@ def assumptions(work):
             wrong.append("coqchk finds no axiom in the control")
     if wrong:
         sys.exit("kernel.py: " + "\n".join(wrong))
-    print(f"{len(names)} theorems without assumptions; coqchk has checked {len(files())} files; four controls judged rightly")
+    print(f"coqchk has checked {len(files())} files, and finds the axiom of the control")
 
 
 # ---- document ----
@@ -209,11 +217,11 @@ HEAD = """# What the kernel proves
 Rocq (Coq {version}) and its library mathcomp check these proofs. The statements hold for all meshes, ranks, sizes and
 lengths. Where the paper assumes axes of prime size (Principle 1), the statement says `prime_mesh`.
 
-`scripts/deps --kernel` installs what is needed, and `ctest -L kernel` does the following:
+`scripts/deps --test` installs what is needed, and `ctest -L kernel` does the following:
 
 - It compiles `proofs/rocq/`, which takes a minute and 600 MB.
 - It asks for the assumptions of each theorem below. There are none: no axiom, and nothing admitted.
-- `coqchk` checks the compiled files again, without the tactics that made them.
+- With `scripts/test --all`, `coqchk` checks the compiled files again, without the tactics that made them.
 - It holds this page against what Coq prints. `ninja kernel_document` writes the page anew.
 - It compares definitions and certifier with `spec/`, as the last sections say.
 
@@ -230,7 +238,7 @@ TAIL = """
 - **The kernel of Coq.** Tactics and mathcomp are not trusted: what they make is checked.
 - **The definitions.** Those of the paper stand in `proofs/rocq/paper/`, in files named as those of `spec/paper/`. A
   mesh there has axes of two or more, with distinct names. The other words of a statement stand where it is proved,
-  such as `flat_steps`, `suffixes`, `stands_at`. The test `kernel.definitions` draws 100,000 meshes with a type. It
+  such as `flat_steps`, `suffixes`, `stands_at`. The test `kernel.definitions` draws meshes with a type, 100,000 under `--all`. It
   evaluates both sides on types, sequences, costs, weak steps, and steps of Fig. 10 between two assignments. Fig. 10 is
   a relation; `multi_check` decides it, which is proved. About two of five steps can be taken.
 - **Extraction**, for these comparisons only, with OCaml and Zarith's integers in place of natural numbers.
@@ -247,7 +255,7 @@ So `certified: true` rests on the kernel as far as both certifiers agree, where 
 Those of `scope several_dims`, which `retile plan` writes unless `--one-dim` is given, rest on S13. These tests compare their verdicts:
 
 - `kernel.certificates`: every certificate under `tests/spec/oracle/certificates/`.
-- `kernel.plans`: 10,000 random problems. A search of its own writes the certificate of the optimum, which both must
+- `kernel.plans`: random problems, 10,000 under `--all`. A search of its own writes the certificate of the optimum, which both must
   accept, and one of the optimum + 1, which both must refuse.
 - `kernel.adversarial`: certificates with numbers changed, lines left out or doubled, detours, and false claims with
   all that can be said for them. The label `slow` runs a million of them.
@@ -441,7 +449,7 @@ def planner(work, queries, retile, count):
 
 # ---- mutants ----
 
-def mutants(work, queries):
+def mutants(work, queries, most):
     text = (SOURCE / "program/certify.v").read_text()
     folder = work.with_name(work.name + "-mutant")  # not within: Coq looks for modules in all folders there
     folder.mkdir(exist_ok=True)
@@ -453,7 +461,7 @@ def mutants(work, queries):
         good(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder), f"{file} without a mistake")
     kept = []
     for line in (SOURCE / "mutants.txt").read_text().splitlines():
-        if not line or line.startswith("#"):
+        if not line or line.startswith("#") or len(kept) == most:
             continue
         name, differs, old, new = (cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line))
         if text.count(old) != 1:
@@ -472,7 +480,7 @@ def mutants(work, queries):
 
 
 def main(words):
-    verbs = {"build": 1, "assumptions": 1, "document": 3, "compare": 5, "certificates": 3, "planner": 4, "mutants": 2}
+    verbs = {"build": 1, "assumptions": 1, "coqchk": 1, "document": 3, "compare": 5, "certificates": 3, "planner": 4, "mutants": 2}
     if not words or words[0] not in verbs or len(words) - 1 < verbs[words[0]]:
         sys.exit(__doc__)
     verb, work, rest = words[0], Path(words[1]).resolve(), words[2:]
@@ -480,6 +488,8 @@ def main(words):
         build(work)
     elif verb == "assumptions":
         assumptions(work)
+    elif verb == "coqchk":
+        coqchk(work)
     elif verb == "document":
         hold_document(work, rest[0], Path(rest[1]))
     elif verb == "compare":
@@ -489,7 +499,7 @@ def main(words):
     elif verb == "planner":
         planner(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]))
     else:
-        mutants(work, Path(rest[0]).resolve())
+        mutants(work, Path(rest[0]).resolve(), int(rest[1]) if len(rest) > 1 else None)
 
 
 main(sys.argv[1:])

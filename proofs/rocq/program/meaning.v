@@ -1,0 +1,364 @@
+(* What the steps of a Program do, and when it is right.                        *)
+(*                                                                              *)
+(* docs/reference/program.md as definitions, in its order and its words.  They  *)
+(* are what check_correct.v is about, and are written to be read, not to be     *)
+(* fast: check.v computes the same otherwise.                                   *)
+From mathcomp Require Import all_ssreflect.
+Require Import notation program.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Unset Printing Implicit Defensive.
+
+(* ---- indices ----                                                            *)
+
+(* l is a local index of a tile of shape c: it has as many entries, each below  *)
+(* that of c.                                                                   *)
+Definition inside (c l : seq nat) : bool := all2 ltn l c.
+
+(* Entry by entry; lists of one length.                                         *)
+Definition plus (s t : seq nat) : seq nat := [seq p.1 + p.2 | p <- zip s t].
+Definition minus (s t : seq nat) : seq nat := [seq p.1 - p.2 | p <- zip s t].
+
+(* The row-major number of index l in an array of shape c, and back.            *)
+Fixpoint flat (c l : seq nat) : nat :=
+  match c, l with
+  | _ :: c', x :: l' => x * prodn c' + flat c' l'
+  | _, _ => 0
+  end.
+Fixpoint unflat (c : seq nat) (f : nat) : seq nat :=
+  if c is _ :: c' then f %/ prodn c' :: unflat c' (f %% prodn c') else [::].
+
+(* ---- iotas ----                                                              *)
+
+(* A stage reads an array of its shape with new dimension k = old dimension     *)
+(* T_k.  Entry f of what it gives is this entry of what stands to its right.    *)
+Definition stage_entry (f : nat) (st : stage) : nat :=
+  let: Stage c T := st in
+  let l := unflat [seq nth 0 c t | t <- T] f in
+  flat c [seq nth 0 l (index k T) | k <- iota 0 (size c)].
+
+(* The last stage reads 0, 1, 2..                                               *)
+Definition rows_of (t : table) : seq (seq nat) :=
+  match t with
+  | Rows rs => rs
+  | Iota count length stages =>
+      [seq [seq foldl stage_entry (r * length + q) stages | q <- iota 0 length] | r <- iota 0 count]
+  end.
+Definition row_of_one (t : table) : seq nat := head [::] (rows_of t).
+
+(* ---- what devices hold ----                                                  *)
+
+(* A shape, and at each local index inside it the index of an element of the    *)
+(* array.                                                                       *)
+Record tile := Tile { shape : seq nat; elem : seq nat -> seq nat }.
+
+(* What each device holds.                                                      *)
+Definition state := nat -> tile.
+
+Definition same (a b : tile) : Prop :=
+  shape a = shape b /\ forall l, inside (shape a) l -> elem a l = elem b l.
+
+(* Base + l at every local index l.                                             *)
+Definition box_at (a : tile) (base : seq nat) : Prop :=
+  forall l, inside (shape a) l -> elem a l = plus base l.
+
+(* All empty tiles have zeros for their shape.                                  *)
+Definition empty (c : seq nat) : bool := 0 \in c.
+Definition zeros (c : seq nat) : seq nat := nseq (size c) 0.
+Definition tidy (c : seq nat) : seq nat := if empty c then zeros c else c.
+
+(* ---- tilings ----                                                            *)
+
+(* What a tile holds in one dimension: w indices from b on, or listed ones.     *)
+Inductive side := Run of nat & nat | These of seq nat.
+Definition side_size (s : side) : nat := match s with Run _ w => w | These ls => size ls end.
+Definition side_at (s : side) (x : nat) : nat := match s with Run b _ => b + x | These ls => nth 0 ls x end.
+
+(* Tile t of N of n indices.                                                    *)
+Definition blocks (c n t : nat) : side := Run (minn (c * t) n) (minn (c * t.+1) n - minn (c * t) n).
+Definition dealt (c N n t : nat) : seq nat := [seq i <- iota 0 n | i %/ c %% N == t].
+Definition indices (s : side) : seq nat := match s with Run b w => iota b w | These ls => ls end.
+
+(* Each section cut by itself; what stands before it shifts its indices.        *)
+Fixpoint sections (cut : nat -> seq nat) (begin : nat) (ns : seq nat) : seq nat :=
+  if ns is n :: ns' then [seq begin + i | i <- cut n] ++ sections cut (begin + n) ns' else [::].
+
+Definition ceil_of (n N : nat) : nat := n %/ N + (n %% N != 0).
+
+Definition cut_tile (C : cuts) (N n t : nat) : side :=
+  match C with
+  | Blocks c => blocks c n t
+  | Balanced => Run (t * (n %/ N) + minn t (n %% N)) (n %/ N + (t < n %% N))
+  | Bounds o => Run (nth 0 o t) (nth 0 o t.+1 - nth 0 o t)
+  | Dealt c => These (dealt c N n t)
+  | Section_blocks ns => These (sections (fun m => indices (blocks (ceil_of m N) m t)) 0 ns)
+  | Section_dealt c ns => These (sections (fun m => dealt c N m t) 0 ns)
+  end.
+
+(* A halo adds indices before and behind those of a tile that has any.          *)
+Definition with_halo (n lo hi : nat) (s : side) : side :=
+  if s is Run b w then
+    if w == 0 then s else Run (b - lo) (minn n (b + w + hi) - (b - lo))
+  else s.
+
+(* The number of a tile: the first digit is the fastest.                        *)
+Fixpoint tile_number (xs : seq digit) (p : nat) : nat :=
+  if xs is x :: xs' then p %/ stride x %% radix x + radix x * tile_number xs' p else 0.
+Definition tile_count (xs : seq digit) : nat := prodn (map radix xs).
+
+Definition side_of (e : dim) (p : nat) : side :=
+  with_halo (whole e) (before e) (behind e)
+    (cut_tile (cut_by e) (tile_count (digits e)) (whole e) (tile_number (digits e) p)).
+
+(* The sides of what device d holds; None: it holds nothing of an array of this *)
+(* rank.                                                                        *)
+Inductive holding := Sides of seq side | Nothing of nat.
+
+(* Device order[p] stands at position p; without an order, device p.            *)
+Definition position (P : nat) (order : option table) (d : nat) : option nat :=
+  let ds := if order is Some t then row_of_one t else iota 0 P in
+  if d \in ds then Some (index d ds) else None.
+
+Definition shape_in (cs : shapes) (d : nat) : seq nat :=
+  match cs with Alike c => c | Each rs => nth [::] rs d end.
+
+Definition holding_of (T : tiling) (d : nat) : holding :=
+  match T with
+  | Grid es P order =>
+      if position P order d is Some p then Sides [seq side_of e p | e <- es] else Nothing (size es)
+  | Rooted ns root => if d == root then Sides [seq Run 0 n | n <- ns] else Nothing (size ns)
+  | Listed _ at_ cs => Sides [seq Run p.1 p.2 | p <- zip (nth [::] at_ d) (shape_in cs d)]
+  end.
+
+Definition tile_of (h : holding) : tile :=
+  match h with
+  | Sides ss => Tile (tidy (map side_size ss)) (fun l => [seq side_at p.1 p.2 | p <- zip ss l])
+  | Nothing r => Tile (nseq r 0) id
+  end.
+Definition tiles_of (T : tiling) : state := fun d => tile_of (holding_of T d).
+
+(* ---- steps ----                                                              *)
+
+(* Of an extent m in n pieces, where piece q begins and how long it is.         *)
+Definition bounds (c : cut) (n m q : nat) : nat * nat :=
+  match c with
+  | Equal => (q * (m %/ n), m %/ n)
+  | Extent s => (minn (q * s) m, minn (q.+1 * s) m - minn (q * s) m)
+  | Even => (q * (m %/ n) + minn q (m %% n), m %/ n + (q < m %% n))
+  end.
+
+Definition piece_shape (c : cut) (n q j : nat) (m : seq nat) : seq nat :=
+  tidy (upd m j (bounds c n (nth 0 m j) q).2).
+
+(* Piece q of the n pieces of tile a along j.                                   *)
+Definition piece (c : cut) (n q j : nat) (a : tile) : tile :=
+  Tile (piece_shape c n q j (shape a))
+       (fun l => elem a (upd l j ((bounds c n (nth 0 (shape a) j) q).1 + nth 0 l j))).
+
+(* Of parts with these extents, one behind the other: that in which x lies, and *)
+(* where.                                                                       *)
+Fixpoint locate (ws : seq nat) (x : nat) : nat * nat :=
+  if ws is w :: ws' then
+    if x < w then (0, x) else let: (p, y) := locate ws' (x - w) in (p.+1, y)
+  else (0, x).
+
+Definition joined_shape (i : nat) (cs : seq (seq nat)) : seq nat :=
+  if [seq c <- cs | ~~ empty c] is c :: _ then upd c i (sumn [seq nth 0 c' i | c' <- cs])
+  else zeros (head [::] cs).
+
+(* The tiles concatenated along i, empty ones passed over.                      *)
+Definition joined (i : nat) (tiles : seq tile) : tile :=
+  Tile (joined_shape i (map shape tiles))
+       (fun l => let: (p, y) := locate [seq nth 0 (shape a) i | a <- tiles] (nth 0 l i) in
+                 elem (nth (Tile [::] id) tiles p) (upd l i y)).
+
+(* The row of device d, and its position there.                                 *)
+Definition row_of (G : seq (seq nat)) (d : nat) : seq nat := nth [::] G (find (fun g => d \in g) G).
+Definition seat_of (G : seq (seq nat)) (d : nat) : nat := index d (row_of G d).
+Definition row_length (G : seq (seq nat)) : nat := size (head [::] G).
+
+(* Whether a transfer writes index l of the new tile of device t.               *)
+Definition writes (t : nat) (l : seq nat) (x : transfer) : bool :=
+  [&& target x == t, all2 leq (put x) l & all2 ltn l (plus (put x) (box x))].
+
+(* What device d holds afterwards.                                              *)
+Definition after (s : state) (m : move) : state := fun d =>
+  match m with
+  | Dynslice c j t => let G := rows_of t in piece c (row_length G) (seat_of G d) j (s d)
+  | Dynslice_part c j n L => piece c n (nth 0 (row_of_one L) d) j (s d)
+  | Allgather i t => joined i [seq s e | e <- row_of (rows_of t) d]
+  | Alltoall c j i t =>
+      let G := rows_of t in
+      joined i [seq piece c (row_length G) (seat_of G d) j (s e) | e <- row_of G d]
+  | Allpermute P => s (nth 0 (row_of_one P) d)
+  | Pairs ps => if [seq p <- ps | p.2 == d] is p :: _ then s p.1 else s d
+  | Exchange ts new =>
+      Tile (shape_in new d)
+           (fun l => if [seq x <- ts | writes d l x] is x :: _
+                     then elem (s (source x)) (plus (got x) (minus l (put x))) else [::])
+  end.
+
+(* ---- why a step may be wrong ----                                            *)
+
+Inductive reason := Groups | Bijection | Indivisible | Ragged | Transfers | Tile_claim | Map_claim
+                  | Not_a_box | End.
+Definition reasons : seq reason :=
+  [:: Groups; Bijection; Indivisible; Ragged; Transfers; Tile_claim; Map_claim].
+
+Section Steps.
+Variable D : nat.
+Implicit Types (s : state) (m : move).
+
+(* Every device once.                                                           *)
+Definition each_once (ds : seq nat) : Prop := perm_eq ds (iota 0 D).
+
+Definition groups_of m : option (seq (seq nat)) :=
+  match m with
+  | Dynslice _ _ t | Allgather _ t | Alltoall _ _ _ t => Some (rows_of t)
+  | _ => None
+  end.
+Definition good_groups m : Prop :=
+  if groups_of m is Some G then
+    (forall g, g \in G -> size g = row_length G) /\ each_once (flatten G)
+  else True.
+
+Definition good_permutation m : Prop :=
+  match m with
+  | Allpermute P => each_once (row_of_one P)
+  | Pairs ps => [/\ uniq (map fst ps), uniq (map snd ps) & perm_eq (map fst ps) (map snd ps)]
+  | _ => True
+  end.
+
+(* n and j where a tile is cut into n equal pieces along j.                     *)
+Definition equal_cut m : option (nat * nat) :=
+  match m with
+  | Dynslice Equal j t => Some (row_length (rows_of t), j)
+  | Dynslice_part Equal j n _ => Some (n, j)
+  | Alltoall Equal j _ t => Some (row_length (rows_of t), j)
+  | _ => None
+  end.
+Definition divisible s m : Prop :=
+  if equal_cut m is Some (n, j) then forall d, d < D -> n %| nth 0 (shape (s d)) j else True.
+
+(* The others of a row agree in all extents but that of i.                      *)
+Definition joinable s (i : nat) (G : seq (seq nat)) : Prop :=
+  forall g d e, g \in G -> d \in g -> e \in g ->
+    ~~ empty (shape (s d)) -> ~~ empty (shape (s e)) -> upd (shape (s d)) i 0 = upd (shape (s e)) i 0.
+Definition not_ragged s m : Prop :=
+  match m with
+  | Allgather i t | Alltoall _ _ i t => joinable s i (rows_of t)
+  | _ => True
+  end.
+
+Definition good_transfers s m : Prop :=
+  if m is Exchange ts new then
+    (forall x, x \in [seq (target x, source x, put x, got x, box x) | x <- ts] ->
+       let: (t, e, p, g, b) := x in
+       all2 leq (plus p b) (shape_in new t) /\ all2 leq (plus g b) (shape (s e))) /\
+    (forall t l, t < D -> inside (shape_in new t) l -> count (writes t l) ts = 1)
+  else True.
+
+(* The largest extent in each of r dimensions.                                  *)
+Definition largest_extents s (r : nat) : seq nat :=
+  [seq \max_(d < D) nth 0 (shape (s d)) i | i <- iota 0 r].
+Definition rank_of (s : state) : nat := size (shape (s 0)).
+
+Definition good_tile_claim s (st : step) : Prop :=
+  if tile_claim st is Some c then c = largest_extents s (rank_of s) else True.
+Definition good_map_claim s (st : step) : Prop :=
+  (if map_claim st is Some T then forall d, d < D -> same (s d) (tiles_of T d) else True) /\
+  (if at_claim st is Some rows then
+     forall d, d < D ->
+       (if shapes_claim st is Some cs then nth [::] cs d = shape (s d) else True) /\
+       box_at (s d) (nth [::] rows d)
+   else True).
+
+(* What holds unless the step is wrong for this reason.                         *)
+Definition condition s (st : step) (r : reason) : Prop :=
+  match r with
+  | Groups => good_groups (move_of st)
+  | Bijection => good_permutation (move_of st)
+  | Indivisible => divisible s (move_of st)
+  | Ragged => not_ragged s (move_of st)
+  | Transfers => good_transfers s (move_of st)
+  | Tile_claim => good_tile_claim (after s (move_of st)) st
+  | Map_claim => good_map_claim (after s (move_of st)) st
+  | Not_a_box | End => True
+  end.
+
+Definition passes s st : Prop := forall r, condition s st r.
+(* The first reason that applies.                                               *)
+Definition blames s st (r : reason) : Prop :=
+  exists2 k, [/\ k < size reasons, nth End reasons k = r & ~ condition s st r] &
+             forall k', k' < k -> condition s st (nth End reasons k').
+
+(* ---- figures ----                                                            *)
+
+Definition largest s : nat := \max_(d < D) prodn (shape (s d)).
+
+Definition moves m : bool :=
+  match m with
+  | Dynslice _ _ t | Allgather _ t | Alltoall _ _ _ t => 1 < row_length (rows_of t)
+  | Dynslice_part _ _ n _ => 1 < n
+  | Allpermute P => row_of_one P != iota 0 D
+  | Pairs ps => has (fun p => p.1 != p.2) ps
+  | Exchange ts _ => has (fun x => target x != source x) ts
+  end.
+Definition price s m : nat :=
+  if moves m then
+    match m with
+    | Dynslice _ _ _ | Dynslice_part _ _ _ _ => 0
+    | Allgather _ _ | Exchange _ _ => largest (after s m)
+    | Alltoall _ _ _ _ | Allpermute _ | Pairs _ => largest s
+    end
+  else 0.
+End Steps.
+
+(* ---- what makes a Program right ----                                         *)
+
+Section Right.
+Variable P : program.
+Let D := devices P.
+Let n := size (steps P).
+Definition no_step : step := Step (Pairs [::]) None None None None.
+Definition start : state := tiles_of (from P).
+Definition goal : state := tiles_of (to P).
+(* The state after k steps.                                                     *)
+Definition state_at (k : nat) : state := foldl (fun s st => after s (move_of st)) start (take k (steps P)).
+Definition step_at (k : nat) : step := nth no_step (steps P) k.
+(* The first k steps can be applied, and their claims hold.                     *)
+Definition goes_to (k : nat) : Prop := forall j, j < k -> passes D (state_at j) (step_at j).
+Definition arrived : Prop := forall d, d < D -> same (state_at n d) (goal d).
+Definition right : Prop := goes_to n /\ arrived.
+
+(* After k steps every device holds one box in order.                           *)
+Definition boxes (k : nat) : Prop := forall d, d < D -> exists base, box_at (state_at k d) base.
+
+(* Whether an end or a claim cuts N > 1 tiles in sections, or deals out more    *)
+(* than one round of blocks.                                                    *)
+Definition deals_dim (e : dim) : bool :=
+  let N := tile_count (digits e) in
+  (1 < N) && match cut_by e with
+             | Dealt c => c * N < whole e
+             | Section_blocks _ | Section_dealt _ _ => true
+             | _ => false
+             end.
+Definition deals (T : tiling) : bool := if T is Grid es _ _ then has deals_dim es else false.
+Definition deals_somewhere : bool :=
+  [|| deals (from P), deals (to P) | has (fun st => if map_claim st is Some T then deals T else false) (steps P)].
+
+(* The first wrong step, and why it is wrong.                                   *)
+Definition wrong (k : nat) (r : reason) : Prop :=
+  (k < n /\ goes_to k /\ blames D (state_at k) (step_at k) r) \/
+  (goes_to n /\ ~ arrived /\
+   let at_fault j := [/\ j < n, ~ boxes j.+1, ~~ deals_somewhere & forall i, i < j -> boxes i.+1] in
+   (at_fault k /\ r = Not_a_box \/ (forall j, ~ at_fault j) /\ k = n /\ r = End)).
+
+(* Of the first k steps.                                                        *)
+Definition bound : nat := maxn (largest D start) (largest D goal).
+Definition height (k : nat) : nat := maxn bound (\max_(j < k.+1) largest D (state_at j)).
+Definition cost (k : nat) : nat := \sum_(j < k) price D (state_at j) (move_of (step_at j)).
+(* How many steps the figures of a wrong Program count.                         *)
+Definition counted (k : nat) (r : reason) : nat :=
+  match r with Not_a_box | End => n | _ => k end.
+End Right.
