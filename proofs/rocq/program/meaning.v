@@ -15,6 +15,10 @@ Unset Printing Implicit Defensive.
 (* that of c.                                                                   *)
 Definition inside (c l : seq nat) : bool := all2 ltn l c.
 
+(* The first entry of which p is true.                                          *)
+Fixpoint first (T : Type) (p : T -> bool) (s : seq T) : option T :=
+  if s is x :: s' then if p x then Some x else first p s' else None.
+
 (* Entry by entry; lists of one length.                                         *)
 Definition plus (s t : seq nat) : seq nat := [seq p.1 + p.2 | p <- zip s t].
 Definition minus (s t : seq nat) : seq nat := [seq p.1 - p.2 | p <- zip s t].
@@ -116,8 +120,9 @@ Inductive holding := Sides of seq side | Nothing of nat.
 
 (* Device order[p] stands at position p; without an order, device p.            *)
 Definition position (P : nat) (order : option table) (d : nat) : option nat :=
-  let ds := if order is Some t then row_of_one t else iota 0 P in
-  if d \in ds then Some (index d ds) else None.
+  if order is Some t then
+    let ds := row_of_one t in if d \in ds then Some (index d ds) else None
+  else if d < P then Some d else None.
 
 Definition shape_in (cs : shapes) (d : nat) : seq nat :=
   match cs with Alike c => c | Each rs => nth [::] rs d end.
@@ -191,10 +196,10 @@ Definition after (s : state) (m : move) : state := fun d =>
       let G := rows_of t in
       joined i [seq piece c (row_length G) (seat_of G d) j (s e) | e <- row_of G d]
   | Allpermute P => s (nth 0 (row_of_one P) d)
-  | Pairs ps => if [seq p <- ps | p.2 == d] is p :: _ then s p.1 else s d
+  | Pairs ps => if first (fun p => p.2 == d) ps is Some p then s p.1 else s d
   | Exchange ts new =>
       Tile (shape_in new d)
-           (fun l => if [seq x <- ts | writes d l x] is x :: _
+           (fun l => if first (writes d l) ts is Some x
                      then elem (s (source x)) (plus (got x) (minus l (put x))) else [::])
   end.
 
@@ -202,11 +207,15 @@ Definition after (s : state) (m : move) : state := fun d =>
 
 Inductive reason := Groups | Bijection | Indivisible | Ragged | Transfers | Tile_claim | Map_claim
                   | Not_a_box | End.
-Definition reasons : seq reason :=
-  [:: Groups; Bijection; Indivisible; Ragged; Transfers; Tile_claim; Map_claim].
+(* Their order.                                                                 *)
+Definition number (r : reason) : nat :=
+  match r with
+  | Groups => 0 | Bijection => 1 | Indivisible => 2 | Ragged => 3 | Transfers => 4
+  | Tile_claim => 5 | Map_claim => 6 | Not_a_box => 7 | End => 8
+  end.
 
 Section Steps.
-Variable D : nat.
+Variables (D rank : nat).   (* rank: of the array *)
 Implicit Types (s : state) (m : move).
 
 (* Every device once.                                                           *)
@@ -252,19 +261,16 @@ Definition not_ragged s m : Prop :=
 
 Definition good_transfers s m : Prop :=
   if m is Exchange ts new then
-    (forall x, x \in [seq (target x, source x, put x, got x, box x) | x <- ts] ->
-       let: (t, e, p, g, b) := x in
-       all2 leq (plus p b) (shape_in new t) /\ all2 leq (plus g b) (shape (s e))) /\
+    all (fun x => all2 leq (plus (put x) (box x)) (shape_in new (target x)) &&
+                  all2 leq (plus (got x) (box x)) (shape (s (source x)))) ts /\
     (forall t l, t < D -> inside (shape_in new t) l -> count (writes t l) ts = 1)
   else True.
 
-(* The largest extent in each of r dimensions.                                  *)
-Definition largest_extents s (r : nat) : seq nat :=
-  [seq \max_(d < D) nth 0 (shape (s d)) i | i <- iota 0 r].
-Definition rank_of (s : state) : nat := size (shape (s 0)).
+(* The largest extent in each dimension.                                        *)
+Definition largest_extents s : seq nat := [seq \max_(d < D) nth 0 (shape (s d)) i | i <- iota 0 rank].
 
 Definition good_tile_claim s (st : step) : Prop :=
-  if tile_claim st is Some c then c = largest_extents s (rank_of s) else True.
+  if tile_claim st is Some c then c = largest_extents s else True.
 Definition good_map_claim s (st : step) : Prop :=
   (if map_claim st is Some T then forall d, d < D -> same (s d) (tiles_of T d) else True) /\
   (if at_claim st is Some rows then
@@ -289,8 +295,7 @@ Definition condition s (st : step) (r : reason) : Prop :=
 Definition passes s st : Prop := forall r, condition s st r.
 (* The first reason that applies.                                               *)
 Definition blames s st (r : reason) : Prop :=
-  exists2 k, [/\ k < size reasons, nth End reasons k = r & ~ condition s st r] &
-             forall k', k' < k -> condition s st (nth End reasons k').
+  ~ condition s st r /\ forall r', number r' < number r -> condition s st r'.
 
 (* ---- figures ----                                                            *)
 
@@ -314,11 +319,54 @@ Definition price s m : nat :=
   else 0.
 End Steps.
 
+(* ---- what a reader sees to ----                                              *)
+
+(* Devices are below D, dimensions below the rank, and rows have an entry for   *)
+(* each.  What is not so is no Program (docs/reference/program.md).             *)
+Section Known.
+Variables (D rank : nat).
+
+Definition fits (c : seq nat) : bool := size c == rank.
+(* An extent for each dimension, all zeros for an empty tile.                   *)
+Definition fits_shape (c : seq nat) : bool := fits c && (tidy c == c).
+Definition fits_shapes (cs : shapes) : bool :=
+  match cs with Alike c => fits_shape c | Each rs => (size rs == D) && all fits_shape rs end.
+
+Definition known_tiling (T : tiling) : bool :=
+  match T with
+  | Grid es _ _ => size es == rank
+  | Rooted ns _ => fits ns
+  | Listed ns at_ cs => [&& fits ns, size at_ == D, all fits at_ & fits_shapes cs]
+  end.
+
+Definition known (m : move) : bool :=
+  match m with
+  | Dynslice _ j _ => j < rank
+  | Dynslice_part _ j n L => [&& j < rank, 0 < n & all (gtn n) (row_of_one L)]
+  | Allgather i _ => i < rank
+  | Alltoall _ j i _ => (j < rank) && (i < rank)
+  | Allpermute _ => true
+  | Pairs ps => all (fun p => (p.1 < D) && (p.2 < D)) ps
+  | Exchange ts new =>
+      fits_shapes new &&
+      all (fun x => [&& target x < D, source x < D, fits (put x), fits (got x) & fits (box x)]) ts
+  end.
+End Known.
+
+Definition rank_of (T : tiling) : nat :=
+  match T with Grid es _ _ => size es | Rooted ns _ => size ns | Listed ns _ _ => size ns end.
+
+Definition known_program (P : program) : bool :=
+  let rank := rank_of (from P) in
+  [&& 0 < devices P, known_tiling (devices P) rank (from P), known_tiling (devices P) rank (to P)
+    & all (fun st => known (devices P) rank (move_of st)) (steps P)].
+
 (* ---- what makes a Program right ----                                         *)
 
 Section Right.
 Variable P : program.
 Let D := devices P.
+Let rank := rank_of (from P).
 Let n := size (steps P).
 Definition no_step : step := Step (Pairs [::]) None None None None.
 Definition start : state := tiles_of (from P).
@@ -327,7 +375,7 @@ Definition goal : state := tiles_of (to P).
 Definition state_at (k : nat) : state := foldl (fun s st => after s (move_of st)) start (take k (steps P)).
 Definition step_at (k : nat) : step := nth no_step (steps P) k.
 (* The first k steps can be applied, and their claims hold.                     *)
-Definition goes_to (k : nat) : Prop := forall j, j < k -> passes D (state_at j) (step_at j).
+Definition goes_to (k : nat) : Prop := forall j, j < k -> passes D rank (state_at j) (step_at j).
 Definition arrived : Prop := forall d, d < D -> same (state_at n d) (goal d).
 Definition right : Prop := goes_to n /\ arrived.
 
@@ -349,7 +397,7 @@ Definition deals_somewhere : bool :=
 
 (* The first wrong step, and why it is wrong.                                   *)
 Definition wrong (k : nat) (r : reason) : Prop :=
-  (k < n /\ goes_to k /\ blames D (state_at k) (step_at k) r) \/
+  (k < n /\ goes_to k /\ blames D rank (state_at k) (step_at k) r) \/
   (goes_to n /\ ~ arrived /\
    let at_fault j := [/\ j < n, ~ boxes j.+1, ~~ deals_somewhere & forall i, i < j -> boxes i.+1] in
    (at_fault k /\ r = Not_a_box \/ (forall j, ~ at_fault j) /\ k = n /\ r = End)).
