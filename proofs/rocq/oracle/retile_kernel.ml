@@ -1,0 +1,111 @@
+(* retile-kernel: whether Programs are right, by the check that is proved (theorems/check_correct.v).
+
+   usage: retile-kernel check [FILE | -]
+          retile-kernel check --batch
+
+   Reads a text of Programs and prints a verdict for each, in the fields of retile-oracle check without witnesses. Ends with 0 if
+   all are right, 1 if one is wrong, 2 if the text is refused, 3 if it has what this program has no words for.
+
+   With --batch standard input holds texts, each behind a line with the number of its bytes; the answer to each is what the other
+   form prints, then `exit: N` and an empty line.
+
+   Reading and checking are extracted from Rocq; what stands here opens files, and prints. *)
+
+let number = Z.to_string
+
+let reason = function
+  | Checker.Groups -> "groups"
+  | Checker.Bijection -> "bijection"
+  | Checker.Indivisible -> "indivisible"
+  | Checker.Ragged -> "ragged"
+  | Checker.Transfers -> "transfers"
+  | Checker.Tile_claim -> "tile_claim"
+  | Checker.Map_claim -> "map_claim"
+  | Checker.Not_a_box -> "not_a_box"
+  | Checker.End -> "end"
+
+let codes text =
+  let out = ref [] in
+  for k = String.length text - 1 downto 0 do out := Z.of_int (Char.code text.[k]) :: !out done;
+  !out
+
+let judge out program =
+  let line field value = Buffer.add_string out (field ^ ": " ^ value ^ "\n") in
+  let verdict = Checker.check program in
+  let bound = Checker.check_bound program in
+  let right = verdict.Checker.first_wrong = None in
+  line "right" (string_of_bool right);
+  line "within_bound" (string_of_bool (Z.leq verdict.Checker.v_height bound));
+  line "height" (number verdict.Checker.v_height);
+  line "bound" (number bound);
+  line "cost" (number verdict.Checker.v_cost);
+  line "steps" (string_of_int (List.length program.Checker.steps));
+  (match verdict.Checker.first_wrong with
+   | None -> ()
+   | Some (step, why) ->
+     line "first_wrong_step" (number step);
+     line "reason" (reason why));
+  if right then 0 else 1
+
+(* What is said of a text, and the exit code. The proof is about Programs that are known; the reader makes no others. *)
+let answer out source text =
+  match Checker.read (codes text) with
+  | Checker.Refused line -> Printf.bprintf out "error: %s:%s: this is no Program\n" source (number line); 2
+  | Checker.Left_out line ->
+    Printf.bprintf out "right: undecided\nreason: limit\n# undecided: retile-kernel has no words for line %s\n" (number line); 3
+  | Checker.Programs programs ->
+    let code = ref 0 in
+    List.iteri
+      (fun k (_, program) ->
+        if k > 0 then Buffer.add_char out '\n';
+        if not (Checker.known_program program) then failwith "the reader made a Program that is not known";
+        code := max !code (judge out program))
+      programs;
+    !code
+
+let read_all channel =
+  let out = Buffer.create 65536 in
+  (try while true do Buffer.add_channel out channel 1 done with End_of_file -> ());
+  Buffer.contents out
+
+let batch () =
+  let out = Buffer.create 65536 in
+  (try
+     while true do
+       let size = int_of_string (input_line stdin) in
+       let text = really_input_string stdin size in
+       Buffer.clear out;
+       let code = try answer out "<stdin>" text with Stack_overflow | Out_of_memory -> 3 in
+       Printf.bprintf out "exit: %d\n\n" code;
+       print_string (Buffer.contents out)
+     done
+   with End_of_file -> ());
+  0
+
+let usage = "usage: retile-kernel check [FILE | -]\n       retile-kernel check --batch\n"
+
+let one source text =
+  let out = Buffer.create 4096 in
+  let code =
+    try answer out source text
+    with Stack_overflow | Out_of_memory ->
+      Buffer.clear out;
+      Buffer.add_string out "right: undecided\nreason: limit\n# undecided: out of memory\n";
+      3
+  in
+  (if code = 2 then prerr_string else print_string) (Buffer.contents out);
+  code
+
+let () =
+  set_binary_mode_in stdin true;
+  match Array.to_list Sys.argv with
+  | [ _; "check"; "--batch" ] -> exit (batch ())
+  | [ _; "check" ] | [ _; "check"; "-" ] -> exit (one "<stdin>" (read_all stdin))
+  | [ _; "check"; path ] when path <> "" && path.[0] <> '-' -> (
+    match open_in_bin path with
+    | exception Sys_error why -> prerr_string ("error: " ^ why ^ "\n"); exit 2
+    | channel ->
+      let text = try read_all channel with Sys_error why -> prerr_string ("error: " ^ why ^ "\n"); exit 2 in
+      exit (one path text))
+  | [ _; "--help" ] -> print_string usage; exit 0
+  | _ -> prerr_string usage; exit 2

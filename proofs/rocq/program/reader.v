@@ -1,0 +1,624 @@
+(* The text form of docs/reference/program.md, read.                            *)
+(*                                                                              *)
+(* A text is a list of bytes.  First lines of tokens are made of it, then       *)
+(* Programs of the lines.  What breaks a rule of the page is refused, with the  *)
+(* number of a line.  Texts with a view, addends, or steps along several        *)
+(* dimensions are left out: program.v has no word for these.                    *)
+From Coq Require Import Ascii String.
+From mathcomp Require Import all_ssreflect.
+Require Import notation program meaning.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Unset Printing Implicit Defensive.
+
+Definition byte := nat.
+Definition word := seq byte.
+Definition codes (s : string) : word := [seq nat_of_ascii a | a <- list_ascii_of_string s].
+Definition code (a : ascii) : byte := nat_of_ascii a.
+
+(* ---- tokens ----                                                             *)
+Inductive token :=
+  | Number of nat
+  | Word of word           (* [A-Za-z_][A-Za-z0-9_.-]*                           *)
+  | Quoted of word
+  | Header of nat          (* retile.program/1 or /2                             *)
+  | Le                     (* <=                                                 *)
+  | Dots                   (* ..                                                 *)
+  | Sign of byte
+  | Bad.                   (* what stands in no Program                          *)
+
+Definition between (lo hi : byte) (c : byte) : bool := (lo <= c) && (c <= hi).
+Definition is_digit (c : byte) : bool := between 48 57 c.
+Definition starts_word (c : byte) : bool := [|| between 65 90 c, between 97 122 c | c == 95].
+Definition goes_on (c : byte) : bool := [|| starts_word c, is_digit c, c == 46 | c == 45].
+Definition is_blank (c : byte) : bool := (c == 32) || (c == 9).
+(* [ ] { } ( ) , : = @ ~ + / *)
+Definition signs : seq byte := [:: 91; 93; 123; 125; 40; 41; 44; 58; 61; 64; 126; 43; 62].
+
+(* U+0000 to U+001F and U+007F to U+009F, the latter as C2 80 to C2 9F.         *)
+Fixpoint has_control (s : word) : bool :=
+  if s is c :: s' then
+    [|| c < 32, c == 127, (c == 194) && (if s' is d :: _ then between 128 159 d else false) | has_control s']
+  else false.
+
+Inductive mode :=
+  | Free
+  | In_number of nat
+  | In_word of word        (* its bytes, the last first                          *)
+  | In_quotes of word
+  | In_comment
+  | After_less             (* < *)
+  | After_dot              (* . *)
+  | After_slash.           (* retile.program/ *)
+
+Definition program_word : word := codes "retile.program".
+
+(* A byte where no token is begun; out has the tokens of the line, the last     *)
+(* first.                                                                       *)
+Definition free (c : byte) (out : seq token) : mode * seq token :=
+  if is_blank c then (Free, out)
+  else if is_digit c then (In_number (c - 48), out)
+  else if starts_word c then (In_word [:: c], out)
+  else if c == 34 then (In_quotes [::], out)
+  else if c == 35 then (In_comment, out)
+  else if c == 60 then (After_less, out)
+  else if c == 46 then (After_dot, out)
+  else if c \in signs then (Free, Sign c :: out)
+  else (Free, Bad :: out).
+
+Definition quoted (w : word) : token := if has_control w then Bad else Quoted w.
+
+Definition read_byte (m : mode) (c : byte) (out : seq token) : mode * seq token :=
+  match m with
+  | Free => free c out
+  | In_number n => if is_digit c then (In_number (n * 10 + (c - 48)), out) else free c (Number n :: out)
+  | In_word w =>
+      if goes_on c then (In_word (c :: w), out)
+      else if (c == 47) && (rev w == program_word) then (After_slash, out)
+      else free c (Word (rev w) :: out)
+  | In_quotes w => if c == 34 then (Free, quoted (rev w) :: out) else (In_quotes (c :: w), out)
+  | In_comment => (In_comment, out)
+  | After_less => if c == 61 then (Free, Le :: out) else free c (Sign 60 :: out)
+  | After_dot => if c == 46 then (Free, Dots :: out) else free c (Bad :: out)
+  | After_slash => if (c == 49) || (c == 50) then (Free, Header (c - 48) :: out) else free c (Bad :: out)
+  end.
+
+(* The tokens of a line that ends here.                                         *)
+Definition finish (m : mode) (out : seq token) : seq token :=
+  rev match m with
+      | Free | In_comment => out
+      | In_number n => Number n :: out
+      | In_word w => Word (rev w) :: out
+      | After_less => Sign 60 :: out
+      | In_quotes _ | After_dot | After_slash => Bad :: out
+      end.
+
+(* A line ends with LF or CRLF, the last one perhaps with CR or nothing.        *)
+Fixpoint lex (m : mode) (out : seq token) (lines : seq (seq token)) (s : seq byte) : seq (seq token) :=
+  match s with
+  | [::] => rev (finish m out :: lines)
+  | c :: s' =>
+      if c == 10 then lex Free [::] (finish m out :: lines) s'
+      else if (c == 13) && (if s' is d :: _ then d == 10 else true) then lex m out lines s'
+      else let: (m', out') := read_byte m c out in lex m' out' lines s'
+  end.
+Definition lines_of (s : seq byte) : seq (seq token) := lex Free [::] [::] s.
+
+(* ---- reading tokens ----                                                     *)
+
+(* What is read and what is left, or nothing.                                   *)
+Definition parser (A : Type) := seq token -> option (A * seq token).
+
+Definition give (A : Type) (a : A) : parser A := fun ts => Some (a, ts).
+Definition and_then (A B : Type) (p : parser A) (f : A -> parser B) : parser B :=
+  fun ts => if p ts is Some (a, ts') then f a ts' else None.
+Local Notation "'bind' x <- p ;; q" := (and_then p (fun x => q)) (at level 200, x name, p at level 100, q at level 200).
+Local Notation "'do' p ;; q" := (and_then p (fun=> q)) (at level 200, p at level 100, q at level 200).
+Definition need (b : bool) : parser unit := fun ts => if b then Some (tt, ts) else None.
+Definition fail {A : Type} : parser A := fun=> None.
+
+Definition sign (c : ascii) : parser unit := fun ts =>
+  if ts is Sign b :: ts' then if b == code c then Some (tt, ts') else None else None.
+Definition at_sign (c : ascii) (ts : seq token) : bool := if ts is Sign b :: _ then b == code c else false.
+(* q if the sign stands here and is taken, else r.                              *)
+Definition if_sign (A : Type) (c : ascii) (q r : parser A) : parser A := fun ts =>
+  if sign c ts is Some (_, ts') then q ts' else r ts.
+
+Definition two_63 : nat := 2 ^ 63.
+Definition number : parser nat := fun ts =>
+  if ts is Number n :: ts' then if n < two_63 then Some (n, ts') else None else None.
+Definition number_from (lo : nat) : parser nat := bind n <- number ;; do need (lo <= n) ;; give n.
+Definition bare : parser word := fun ts => if ts is Word w :: ts' then Some (w, ts') else None.
+Definition name_ : parser word := fun ts =>
+  match ts with Word w :: ts' | Quoted w :: ts' => Some (w, ts') | _ => None end.
+Definition keyword (w : string) : parser unit := fun ts =>
+  if ts is Word v :: ts' then if v == codes w then Some (tt, ts') else None else None.
+
+(* item {"," item}.  There are no more items than tokens.                       *)
+Fixpoint items_in (A : Type) (fuel : nat) (p : parser A) : parser (seq A) := fun ts =>
+  if fuel is fuel'.+1 then
+    if p ts is Some (a, ts') then
+      if sign "," ts' is Some (_, ts'') then
+        if items_in fuel' p ts'' is Some (s, rest) then Some (a :: s, rest) else None
+      else Some ([:: a], ts')
+    else None
+  else None.
+Definition items (A : Type) (p : parser A) : parser (seq A) := fun ts => items_in (size ts) p ts.
+Definition list_in (A : Type) (open close : ascii) (p : parser A) : parser (seq A) :=
+  do sign open ;; if_sign close (give [::]) (bind s <- items p ;; do sign close ;; give s).
+Definition ints : parser (seq nat) := list_in "[" "]" number.
+Definition ints_from (lo : nat) : parser (seq nat) := list_in "[" "]" (number_from lo).
+Definition rows : parser (seq (seq nat)) := list_in "[" "]" ints.
+Definition equals (A : Type) (p : parser A) : parser A := do sign "=" ;; p.
+
+(* ---- tables ----                                                             *)
+Definition is_order (T : seq nat) (m : nat) : bool := perm_eq T (iota 0 m).
+
+(* ints ["T" "(" INT {"," INT} ")"]                                             *)
+Definition stage_of (entries : nat) : parser stage :=
+  bind c <- ints_from 1 ;;
+  do need (prodn c == entries) ;;
+  fun ts =>
+    if keyword "T" ts is Some (_, ts') then
+      (do sign "(" ;; bind T <- items number ;; do sign ")" ;;
+       do need (is_order T (size c)) ;; give (Stage c T)) ts'
+    else Some (Stage c (iota 0 (size c)), ts).
+Fixpoint stages_in (fuel entries : nat) : parser (seq stage) := fun ts =>
+  if fuel is fuel'.+1 then
+    if ts is Le :: ts' then
+      (bind st <- stage_of entries ;; bind sts <- stages_in fuel' entries ;; give (st :: sts)) ts'
+    else Some ([::], ts)
+  else None.
+Definition stages (entries : nat) : parser (seq stage) := fun ts => stages_in (size ts).+1 entries ts.
+
+(* An iota has at most `most` entries.                                          *)
+Definition table_1 (most : nat) : parser table :=
+  bind left <- ints ;; bind sts <- stages (prodn left) ;;
+  if sts is [::] then give (Rows [:: left])
+  else do need ((size left == 1) && (prodn left <= most)) ;; give (Iota 1 (head 0 left) sts).
+Definition table_2 (most : nat) : parser table := fun ts =>
+  if ts is Sign b :: Number _ :: _ then
+    (bind left <- ints ;; bind sts <- stages (prodn left) ;;
+     do need [&& ~~ nilp sts, size left == 2 & prodn left <= most] ;;
+     give (Iota (nth 0 left 0) (nth 0 left 1) sts)) ts
+  else (bind rs <- rows ;; give (Rows rs)) ts.
+
+(* ---- meshes and tilings ----                                                 *)
+Definition most_devices : nat := 2 ^ 31.
+
+(* Axes as digits of positions.                                                 *)
+Record mesh := Mesh { axes : seq (word * digit); points : nat; order_of : option table }.
+Definition no_mesh : mesh := Mesh [::] 0 None.
+
+Fixpoint digits_of (H : seq (word * nat)) : seq (word * digit) :=
+  if H is (x, k) :: H' then (x, Digit (prodn (map snd H')) k) :: digits_of H' else [::].
+
+Definition read_mesh (version : nat) : parser mesh :=
+  bind H <- items (bind x <- name_ ;; do sign ":" ;; bind k <- number_from 1 ;; do need (k <= most_devices) ;; give (x, k)) ;;
+  let P := prodn (map snd H) in
+  do need (uniq (map fst H) && (P <= most_devices)) ;;
+  fun ts =>
+    if (version == 2) && (if ts is Word _ :: _ then true else false) then
+      (do keyword "order" ;; bind o <- equals (table_1 P) ;;
+       let ds := row_of_one o in
+       do need [&& uniq ds, size ds == P & all (gtn most_devices) ds] ;;
+       give (Mesh (digits_of H) P (Some o))) ts
+    else Some (Mesh (digits_of H) P None, ts).
+
+(* s:k, x, x:k, and in version 2 x:(m)k                                         *)
+Definition read_digit (version : nat) (H : mesh) : parser digit := fun ts =>
+  if ts is Number _ :: _ then
+    (bind s <- number_from 1 ;; do sign ":" ;; bind k <- number_from 1 ;; give (Digit s k)) ts
+  else
+    (bind x <- name_ ;;
+     if first (fun a => a.1 == x) (axes H) is Some (_, Digit s n) then
+       if_sign ":" (fun ts' =>
+         if (version == 2) && at_sign "(" ts' then
+           (do sign "(" ;; bind m <- number_from 1 ;; do sign ")" ;; bind k <- number_from 1 ;;
+            do need (m * k %| n) ;; give (Digit (s * (n %/ (m * k))) k)) ts'
+         else (bind k <- number ;; do need (k == n) ;; give (Digit s n)) ts')
+       (give (Digit s n))
+     else fail) ts.
+
+Definition braces (version : nat) (H : mesh) : parser (seq digit) :=
+  bind xs <- list_in "{" "}" (read_digit version H) ;; give [seq x <- xs | radix x != 1].
+
+Definition dim_1 (H : mesh) : parser dim :=
+  bind c <- number_from 1 ;; fun ts =>
+  if at_sign "{" ts then
+    (bind xs <- braces 1 H ;; bind n <- number_from 1 ;;
+     do need (c * tile_count xs == n) ;; give (Dim (Blocks c) xs n 0 0)) ts
+  else Some (Dim (Blocks c) [::] c 0 0, ts).
+
+Definition is_ceil (c N n : nat) : bool := [&& 0 < c, c.-1 * N < n & n <= c * N].
+
+(* {"+" INT} *)
+Fixpoint more_sections (fuel : nat) : parser (seq nat) := fun ts =>
+  if fuel is fuel'.+1 then
+    if sign "+" ts is Some (_, ts') then
+      (bind n <- number_from 1 ;; bind ns <- more_sections fuel' ;; give (n :: ns)) ts'
+    else Some ([::], ts)
+  else None.
+
+Definition halo (n : nat) (C : cuts) (xs : seq digit) : parser dim := fun ts =>
+  if at_sign "<" ts then
+    (do sign "<" ;; bind lo <- number ;; do sign "," ;; bind hi <- number ;; do sign ">" ;;
+     do need ((lo <= n) && (hi <= n)) ;; give (Dim C xs n lo hi)) ts
+  else Some (Dim C xs n 0 0, ts).
+
+Definition sum_below (ns : seq nat) : bool := sumn ns < two_63.
+
+Definition dim_2 (H : mesh) : parser dim := fun ts =>
+  if at_sign "(" ts then
+    (do sign "(" ;; bind o <- items number ;; do sign ")" ;; bind xs <- braces 2 H ;; bind n <- number_from 1 ;;
+     do need [&& size o == (tile_count xs).+1, nth 1 o 0 == 0, last 0 o == n & sorted leq o] ;;
+     do need (tile_count xs < two_63) ;;
+     halo n (Bounds o) xs) ts
+  else
+    (bind c <- number_from 1 ;; fun ts =>
+     let cut (mark : byte) : parser dim :=
+       bind xs <- braces 2 H ;; bind n1 <- number_from 1 ;; bind ns <- (fun ts => more_sections (size ts).+1 ts) ;;
+       let N := tile_count xs in let n := sumn (n1 :: ns) in
+       do need ((N < two_63) && sum_below (n1 :: ns)) ;;
+       if ns is _ :: _ then
+         if mark == code "@" then give (Dim (Section_dealt c (n1 :: ns)) xs n 0 0)
+         else do need ((mark == 0) && (c == sumn [seq ceil_of m N | m <- n1 :: ns])) ;;
+              give (Dim (Section_blocks (n1 :: ns)) xs n 0 0)
+       else if mark == code "@" then give (Dim (Dealt c) xs n 0 0)
+       else if mark == code "~" then do need (n <= c * N) ;; halo n (Blocks c) xs
+       else do need (is_ceil c N n) ;; halo n (if mark == code "=" then Balanced else Blocks c) xs in
+     if at_sign "~" ts then (do sign "~" ;; cut (code "~")) ts
+     else if at_sign "=" ts then (do sign "=" ;; cut (code "=")) ts
+     else if at_sign "@" ts then (do sign "@" ;; cut (code "@")) ts
+     else if at_sign "{" ts then cut 0 ts
+     else Some (Dim (Blocks c) [::] c 0 0, ts)) ts.
+
+(* The shape of the whole array.                                                *)
+Definition global_of (T : tiling) : seq nat :=
+  match T with Grid es _ _ => map whole es | Rooted ns _ => ns | Listed ns _ _ => ns end.
+
+Definition bracket (version : nat) (H : mesh) : parser tiling :=
+  bind es <- list_in "[" "]" (if version == 2 then dim_2 H else dim_1 H) ;;
+  do need (prodn (map whole es) < two_63) ;;
+  fun ts =>
+    if (version == 2) && at_sign "@" ts then
+      (do sign "@" ;; bind d <- number ;; do need ((d < most_devices) && all (fun e => size (digits e) == 0) es) ;;
+       (* what is cut though nothing counts its tiles is whole *)
+       give (Rooted (map whole es) d)) ts
+    else Some (Grid es (points H) (order_of H), ts).
+
+Definition all_or_none (c : seq nat) : bool := (0 \notin c) || all (pred1 0) c.
+Definition zeros_agree (at_ cs : seq (seq nat)) : bool :=
+  all2 (fun b c => all (pred1 0) c ==> all (pred1 0) b) at_ cs.
+Definition in_array (n b c : seq nat) : bool := all2 leq (plus b c) n.
+
+Definition explicit (version : nat) : parser tiling :=
+  do keyword "tile" ;; bind c <- equals (ints_from 1) ;;
+  do keyword "global" ;; bind n <- equals (ints_from 1) ;;
+  do keyword "at" ;; bind at_ <- equals rows ;;
+  let rank := size n in
+  do need [&& size c == rank, prodn n < two_63 & all (fun b => size b == rank) at_] ;;
+  fun ts =>
+    if (version == 2) && (if keyword "shapes" ts is Some _ then true else false) then
+      (do keyword "shapes" ;; bind cs <- equals rows ;;
+       do need [&& size cs == size at_, all (fun m => (size m == rank) && all_or_none m) cs,
+                   c == [seq foldl maxn 0 [seq nth 0 m i | m <- cs] | i <- iota 0 rank],
+                   all2 (in_array n) at_ cs & zeros_agree at_ cs] ;;
+       give (Listed n at_ (Each cs))) ts
+    else (do need (all (fun b => in_array n b c) at_) ;; give (Listed n at_ (Alike c))) ts.
+
+Definition read_tiling (version : nat) (H : mesh) : parser tiling := fun ts =>
+  if at_sign "[" ts then bracket version H ts else explicit version ts.
+
+(* ---- digits of positions ----                                                *)
+(* Sorted by stride, s*k divides the next s, and the last s*k divides P.        *)
+Fixpoint chain (xs : seq digit) (P : nat) : bool :=
+  if xs is x :: xs' then
+    (stride x * radix x %| (if xs' is y :: _ then stride y else P)) && chain xs' P
+  else true.
+Definition are_digits_of (P : nat) (xs : seq digit) : bool :=
+  chain (sort (fun x y => stride x <= stride y) xs) P.
+
+(* What can only be said when the number of devices is known.                   *)
+Definition placed (D : nat) (T : tiling) : tiling :=
+  if T is Grid es 0 o then Grid es D o else T.
+Definition good_tiling (version D : nat) (T : tiling) : bool :=
+  match T with
+  | Grid es P _ => are_digits_of P (flatten (map digits es)) && ((size es != 0) || (D <= P))
+  | Rooted ns d => (size ns != 0) && (d < D)
+  | Listed _ at_ _ => size at_ == D
+  end.
+
+(* ---- the header of a Program ----                                            *)
+
+(* How many devices a line means, and whether there may be more than positions  *)
+(* of its mesh.                                                                 *)
+Record header := Head {
+  version : nat;
+  names : seq nat;                 (* numbers of devices, if they are listed     *)
+  said : option nat;               (* by the line `devices`                      *)
+  counts : seq nat;                (* rows of `at`                               *)
+  meshes : seq mesh;               (* the last first                             *)
+  from_line : option tiling;
+  to_line : option tiling
+}.
+Definition new_header (v : nat) : header := Head v [::] None [::] [::] None None.
+Definition mesh_now (h : header) : mesh := head no_mesh (meshes h).
+
+Definition called (ns : seq nat) (d : nat) : option nat :=
+  if ns is [::] then Some d else if d \in ns then Some (index d ns) else None.
+
+Definition read_devices : parser (nat * seq nat) := fun ts =>
+  if at_sign "[" ts then
+    (bind ns <- ints ;; do need (uniq ns && all (gtn most_devices) ns) ;; give (size ns, ns)) ts
+  else
+    (bind a <- number ;; do need (a <= most_devices) ;; fun ts =>
+     if ts is Dots :: ts' then
+       (bind b <- number ;; do need [&& a <= b, b < most_devices & b - a < 2 ^ 26] ;;
+        give ((b - a).+1, iota a (b - a).+1)) ts'
+     else Some ((a, [::]), ts)) ts.
+
+Definition is_none (A : Type) (o : option A) : bool := if o is None then true else false.
+Definition row_count (T : tiling) : seq nat := if T is Listed _ at_ _ then [:: size at_] else [::].
+
+Definition left_out_words : seq word :=
+  map codes [:: "view"; "reducescatter"; "allreduce"; "unreduce"; "embed"; "allgather_dims"; "alltoall_dims"]%string.
+Definition additions : seq word := map codes [:: "sum"; "max"; "min"; "stack"]%string.
+
+Definition read_header_line (h : header) (w : word) : parser header :=
+  if w == codes "mesh" then
+    do need (size (meshes h) < 2) ;; bind H <- read_mesh (version h) ;;
+    give (Head (version h) (names h) (said h) (counts h) (H :: meshes h) (from_line h) (to_line h))
+  else if w == codes "devices" then
+    do need (is_none (said h)) ;; bind nd <- read_devices ;;
+    give (Head (version h) nd.2 (Some nd.1) (counts h) (meshes h) (from_line h) (to_line h))
+  else if w == codes "from" then
+    do need (is_none (from_line h)) ;; bind T <- read_tiling (version h) (mesh_now h) ;;
+    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (Some T) (to_line h))
+  else if w == codes "to" then
+    do need (is_none (to_line h)) ;; bind T <- read_tiling (version h) (mesh_now h) ;;
+    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (from_line h) (Some T))
+  else fail.
+
+(* D, or nothing where lines disagree.                                          *)
+Definition device_count (h : header) : option nat :=
+  let points_ := map points (meshes h) in
+  let loose := (version h == 2) && ~~ is_none (said h) in
+  let all_counts := (if said h is Some n then [:: n] else [::]) ++ counts h ++ (if loose then [::] else points_) in
+  let D := head 0 all_counts in
+  let order_ok H := if order_of H is Some o
+                    then (size (names h) == 0) && all (gtn D) (row_of_one o) else true in
+  if [&& 0 < D, D <= most_devices, all (pred1 D) all_counts, all (fun P => P <= D) points_
+       & all order_ok (meshes h)] then Some D else None.
+
+(* The devices of a rooted tiling have their numbers.                           *)
+Definition renamed (ns : seq nat) (T : tiling) : option tiling :=
+  if T is Rooted n d then if called ns d is Some e then Some (Rooted n e) else None else Some T.
+
+Definition complete (h : header) : option (header * program) :=
+  if device_count h is Some D then
+    if (from_line h, to_line h) is (Some F, Some T) then
+      if (renamed (names h) F, renamed (names h) T) is (Some F', Some T') then
+        let F'' := placed D F' in let T'' := placed D T' in
+        if [&& good_tiling (version h) D F'', good_tiling (version h) D T'' & global_of F'' == global_of T'']
+        then Some (h, Program D F'' T'' [::]) else None
+      else None
+    else None
+  else None.
+
+(* ---- steps ----                                                              *)
+Inductive value :=
+  | V_number of nat
+  | V_table of table
+  | V_rows of seq (seq nat)
+  | V_ints of seq nat
+  | V_tiling of tiling
+  | V_cut of cut.
+
+Section Steps.
+Variables (h : header) (P : program).
+Let D := devices P.
+Let g := global_of (from P).
+Let rank := size g.
+Let ns := names h.
+
+Definition sequence_of (A : Type) (s : seq (option A)) : option (seq A) :=
+  foldr (fun o t => if (o, t) is (Some a, Some l) then Some (a :: l) else None) (Some [::]) s.
+
+Definition device (d : nat) : option nat :=
+  if called ns d is Some e then if e < D then Some e else None else None.
+Definition devices_in (rs : seq (seq nat)) : option (seq (seq nat)) :=
+  sequence_of [seq sequence_of (map device r) | r <- rs].
+Definition device_table (p : parser table) : parser table :=
+  bind t <- p ;;
+  match t with
+  | Rows rs => if devices_in rs is Some rs' then give (Rows rs') else fail
+  | Iota _ _ _ => give t
+  end.
+
+Definition map_tiling : parser tiling :=
+  bind T <- bracket (version h) (mesh_now h) ;;
+  match renamed ns T with
+  | Some T' => do need (good_tiling (version h) D (placed D T') && (global_of T' == g)) ;; give (placed D T')
+  | None => fail
+  end.
+
+Definition read_value (k : word) : parser value :=
+  if k \in map codes [:: "dim"; "split"; "concat"]%string then
+    bind i <- number ;; do need (i < rank) ;; give (V_number i)
+  else if k == codes "parts" then bind n <- number_from 1 ;; give (V_number n)
+  else if k == codes "groups" then bind t <- device_table (table_2 D) ;; give (V_table t)
+  else if k == codes "source" then bind t <- device_table (table_1 D) ;; give (V_table t)
+  else if k == codes "part" then bind t <- table_1 D ;; give (V_table t)
+  else if k \in map codes [:: "pairs"; "transfers"]%string then bind rs <- rows ;; give (V_rows rs)
+  else if k == codes "at" then
+    bind rs <- rows ;; do need ((size rs == D) && all (fun b => size b == rank) rs) ;; give (V_rows rs)
+  else if k == codes "tile" then bind c <- ints ;; give (V_ints c)
+  else if k == codes "map" then bind T <- map_tiling ;; give (V_tiling T)
+  else if (version h == 2) && (k == codes "shapes") then
+    bind rs <- rows ;; do need ((size rs == D) && all (fun c => (size c == rank) && all_or_none c) rs) ;; give (V_rows rs)
+  else if (version h == 2) && (k == codes "piece") then fun ts =>
+    if keyword "balanced" ts is Some (_, ts') then Some (V_cut Even, ts')
+    else (bind s <- number_from 1 ;; give (V_cut (Extent s))) ts
+  else fail.
+
+Fixpoint keys_in (fuel : nat) (ts : seq token) : option (seq (word * value)) :=
+  if ts is [::] then Some [::]
+  else if fuel is fuel'.+1 then
+    if (bind k <- bare ;; bind v <- equals (read_value k) ;; give (k, v)) ts is Some (kv, ts') then
+      if keys_in fuel' ts' is Some kvs then Some (kv :: kvs) else None
+    else None
+  else None.
+
+Definition transfer_of (r : seq nat) : option transfer :=
+  if r is t :: e :: r' then
+    if (device t, device e) is (Some t', Some e') then
+      let p := take rank r' in let q := take rank (drop rank r') in let b := drop (2 * rank) r' in
+      if (size r' == 3 * rank) && (0 \notin b) then Some (Transfer t' e' p q b) else None
+    else None
+  else None.
+Definition pair_of (r : seq nat) : option (nat * nat) :=
+  if r is [:: s; t] then if (device s, device t) is (Some s', Some t') then Some (s', t') else None else None.
+
+Definition is_part (n : nat) (L : table) : bool :=
+  match L with
+  | Iota _ length _ => (length == D) && (D <= n)
+  | Rows rs => (size (head [::] rs) == D) && all (gtn n) (head [::] rs)
+  end.
+
+Section Keys.
+Variable kvs : seq (word * value).
+Definition value_of (k : string) : option value :=
+  if first (fun kv => kv.1 == codes k) kvs is Some kv then Some kv.2 else None.
+Definition number_at k := if value_of k is Some (V_number n) then n else 0.
+Definition table_at k := if value_of k is Some (V_table t) then t else Rows [::].
+Definition rows_at k := if value_of k is Some (V_rows rs) then Some rs else None.
+Definition ints_at k := if value_of k is Some (V_ints c) then Some c else None.
+Definition cut_at := if value_of "piece" is Some (V_cut c) then c else Equal.
+(* Exactly these keys, and perhaps those.                                       *)
+Definition keys_are (must may : seq string) : bool :=
+  let ks := map fst kvs in
+  [&& uniq ks, all (fun k => codes k \in ks) must & all (fun k => k \in map codes (must ++ may)) ks].
+
+Definition claims : seq string := [:: "tile"; "map"; "at"; "shapes"]%string.
+Definition with_claims (m : move) : option step :=
+  let at_ := rows_at "at" in let cs := rows_at "shapes" in
+  let exchanges := if m is Exchange _ _ then true else false in
+  if (if (at_, cs) is (Some a, Some c) then zeros_agree a c else true) &&
+     (is_none cs || ~~ is_none at_ || exchanges)
+  then Some (Step m (if exchanges then None else ints_at "tile")
+                  (if value_of "map" is Some (V_tiling T) then Some T else None) at_
+                  (if is_none at_ then None else cs))
+  else None.
+
+Definition step_of (op : word) : option step :=
+  if op == codes "dynslice" then
+    if keys_are [:: "dim"; "groups"]%string ("piece"%string :: claims) then
+      with_claims (Dynslice cut_at (number_at "dim") (table_at "groups"))
+    else if keys_are [:: "dim"; "parts"; "part"]%string ("piece"%string :: claims) then
+      if is_part (number_at "parts") (table_at "part") then
+        with_claims (Dynslice_part cut_at (number_at "dim") (number_at "parts") (table_at "part"))
+      else None
+    else None
+  else if op == codes "allgather" then
+    if keys_are [:: "dim"; "groups"]%string claims then
+      with_claims (Allgather (number_at "dim") (table_at "groups"))
+    else None
+  else if op == codes "alltoall" then
+    if keys_are [:: "split"; "concat"; "groups"]%string ("piece"%string :: claims) then
+      with_claims (Alltoall cut_at (number_at "split") (number_at "concat") (table_at "groups"))
+    else None
+  else if op == codes "allpermute" then
+    if keys_are [:: "source"]%string claims then with_claims (Allpermute (table_at "source"))
+    else if keys_are [:: "pairs"]%string claims then
+      if obind (fun rs => sequence_of (map pair_of rs)) (rows_at "pairs") is Some ps
+      then with_claims (Pairs ps) else None
+    else None
+  else if op == codes "exchange" then
+    if obind (fun rs => sequence_of (map transfer_of rs)) (rows_at "transfers") is Some ts then
+      if keys_are [:: "transfers"; "tile"]%string [:: "map"; "at"]%string then
+        if ints_at "tile" is Some c then
+          if (size c == rank) && (0 \notin c) then with_claims (Exchange ts (Alike c)) else None
+        else None
+      else if keys_are [:: "transfers"; "shapes"]%string [:: "map"; "at"]%string then
+        if rows_at "shapes" is Some cs then with_claims (Exchange ts (Each cs)) else None
+      else None
+    else None
+  else None.
+End Keys.
+
+Definition read_step (op : word) (ts : seq token) : option step :=
+  if keys_in (size ts) ts is Some kvs then step_of kvs op else None.
+End Steps.
+
+(* ---- texts ----                                                              *)
+
+Inductive reading :=
+  | Programs of seq (seq nat * program)   (* with the numbers of listed devices  *)
+  | Refused of nat                        (* in this line, from 1                *)
+  | Left_out of nat.
+
+(* Steps are put in front; a Program that is done has them in order.            *)
+Definition done_with (hp : header * program) : seq nat * program :=
+  (names hp.1, Program (devices hp.2) (from hp.2) (to hp.2) (rev (steps hp.2))).
+
+Inductive place :=
+  | Nowhere
+  | In_header of header
+  | In_steps of header & program.
+
+Definition is_left_out (v : nat) (ts : seq token) : bool :=
+  (v == 2) &&
+  match ts with
+  | Word w :: ts' =>
+      [|| w \in left_out_words,
+          ((w == codes "from") || (w == codes "to")) &&
+            (if ts' is Word v' :: Sign b :: _ then (v' \in additions) && (b == code "{") else false)
+        | has (fun p => if p is (Word k, Sign b) then
+                          (b == code "=") && (k == codes "add") || (b == code "{") && (k \in additions)
+                        else false) (zip ts' (behead ts'))]
+  | _ => false
+  end.
+
+Definition finished (p : place) : option (seq (seq nat * program)) :=
+  match p with
+  | Nowhere => Some [::]
+  | In_header h => if complete h is Some hp then Some [:: done_with hp] else None
+  | In_steps h P => Some [:: done_with (h, P)]
+  end.
+
+Fixpoint read_lines (k : nat) (p : place) (out : seq (seq nat * program)) (ls : seq (seq token)) : reading :=
+  if ls is ts :: ls' then
+    match ts with
+    | [::] => read_lines k.+1 p out ls'
+    | Header v :: rest =>
+        if rest is [::] then
+          if finished p is Some one then read_lines k.+1 (In_header (new_header v)) (one ++ out) ls' else Refused k
+        else Refused k
+    | Word w :: rest =>
+        match p with
+        | Nowhere => Refused k
+        | In_header h =>
+            if is_left_out (version h) ts then Left_out k
+            else if w \in map codes [:: "mesh"; "devices"; "from"; "to"]%string then
+              if read_header_line h w rest is Some (h', [::]) then read_lines k.+1 (In_header h') out ls'
+              else Refused k
+            else if complete h is Some (h', P) then
+              if read_step h' P w rest is Some st then
+                read_lines k.+1 (In_steps h' (Program (devices P) (from P) (to P) [:: st])) out ls'
+              else Refused k
+            else Refused k
+        | In_steps h P =>
+            if is_left_out (version h) ts then Left_out k
+            else if read_step h P w rest is Some st then
+              read_lines k.+1 (In_steps h (Program (devices P) (from P) (to P) (st :: steps P))) out ls'
+            else Refused k
+        end
+    | _ => Refused k
+    end
+  else
+    if finished p is Some one then
+      let all_ := one ++ out in if all_ is [::] then Refused k else Programs (rev all_)
+    else Refused k.
+
+Definition read (s : seq byte) : reading := read_lines 1 Nowhere [::] (lines_of s).
