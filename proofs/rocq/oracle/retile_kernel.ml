@@ -1,10 +1,11 @@
 (* retile-kernel: whether Programs are right, by the check that is proved (theorems/check_correct.v).
 
-   usage: retile-kernel check [FILE | -]
-          retile-kernel check --batch
+   usage: retile-kernel check [--seconds S] [FILE | -]
+          retile-kernel check [--seconds S] --batch
 
    Reads a text of Programs and prints a verdict for each, in the fields of retile-oracle check without witnesses. Ends with 0 if
-   all are right, 1 if one is wrong, 2 if the text is refused, 3 if it has what this program has no words for.
+   all are right, 1 if one is wrong, 2 if the text is refused, and 3 if nothing is decided: the text has what this program has no
+   words for, or takes more than S seconds or 2 GiB.
 
    With --batch standard input holds texts, each behind a line with the number of its bytes; the answer to each is what the other
    form prints, then `exit: N` and an empty line.
@@ -68,44 +69,66 @@ let read_all channel =
   (try while true do Buffer.add_channel out channel 1 done with End_of_file -> ());
   Buffer.contents out
 
-let batch () =
+(* Nothing is decided where work takes too long, or too much memory. *)
+exception Limit of string
+
+let most_words = (2 lsl 30) / (Sys.word_size / 8)
+
+let within_limits seconds out work =
+  let start = Buffer.length out in
+  let undecided why =
+    Buffer.truncate out start;
+    Printf.bprintf out "right: undecided\nreason: limit\n# undecided: %s\n" why;
+    3
+  in
+  let clock value = ignore (Unix.setitimer Unix.ITIMER_REAL { Unix.it_interval = 0.; it_value = value }) in
+  Sys.set_signal Sys.sigalrm (Sys.Signal_handle (fun _ -> raise (Limit "time")));
+  let alarm = Gc.create_alarm (fun () -> if (Gc.quick_stat ()).Gc.heap_words > most_words then raise (Limit "memory")) in
+  let ends () = clock 0.; Gc.delete_alarm alarm in
+  match clock seconds; work () with
+  | code -> ends (); code
+  | exception Limit why -> ends (); undecided why
+  | exception (Stack_overflow | Out_of_memory) -> ends (); undecided "memory"
+  | exception other -> ends (); raise other
+
+let batch seconds =
   let out = Buffer.create 65536 in
   (try
      while true do
        let size = int_of_string (input_line stdin) in
        let text = really_input_string stdin size in
        Buffer.clear out;
-       let code = try answer out "<stdin>" text with Stack_overflow | Out_of_memory -> 3 in
+       let code = within_limits seconds out (fun () -> answer out "<stdin>" text) in
        Printf.bprintf out "exit: %d\n\n" code;
        print_string (Buffer.contents out)
      done
    with End_of_file -> ());
   0
 
-let usage = "usage: retile-kernel check [FILE | -]\n       retile-kernel check --batch\n"
+let usage = "usage: retile-kernel check [--seconds S] [FILE | -]\n       retile-kernel check [--seconds S] --batch\n"
 
-let one source text =
+let one seconds source text =
   let out = Buffer.create 4096 in
-  let code =
-    try answer out source text
-    with Stack_overflow | Out_of_memory ->
-      Buffer.clear out;
-      Buffer.add_string out "right: undecided\nreason: limit\n# undecided: out of memory\n";
-      3
-  in
+  let code = within_limits seconds out (fun () -> answer out source text) in
   (if code = 2 then prerr_string else print_string) (Buffer.contents out);
   code
+
+let cannot_read why = prerr_string ("error: " ^ why ^ "\n"); 2
+
+let rec check seconds = function
+  | "--seconds" :: s :: rest when (match float_of_string_opt s with Some v -> v > 0. && v < 1e9 | None -> false) ->
+    check (float_of_string s) rest
+  | [ "--batch" ] -> batch seconds
+  | [] | [ "-" ] -> one seconds "<stdin>" (read_all stdin)
+  | [ path ] when path <> "" && path.[0] <> '-' -> (
+    match open_in_bin path with
+    | exception Sys_error why -> cannot_read why
+    | channel -> (match read_all channel with exception Sys_error why -> cannot_read why | text -> one seconds path text))
+  | _ -> prerr_string usage; 2
 
 let () =
   set_binary_mode_in stdin true;
   match Array.to_list Sys.argv with
-  | [ _; "check"; "--batch" ] -> exit (batch ())
-  | [ _; "check" ] | [ _; "check"; "-" ] -> exit (one "<stdin>" (read_all stdin))
-  | [ _; "check"; path ] when path <> "" && path.[0] <> '-' -> (
-    match open_in_bin path with
-    | exception Sys_error why -> prerr_string ("error: " ^ why ^ "\n"); exit 2
-    | channel ->
-      let text = try read_all channel with Sys_error why -> prerr_string ("error: " ^ why ^ "\n"); exit 2 in
-      exit (one path text))
+  | _ :: "check" :: rest -> exit (check 3600. rest)
   | [ _; "--help" ] -> print_string usage; exit 0
   | _ -> prerr_string usage; exit 2
