@@ -7,15 +7,20 @@
     kernel.py document WORK check DOCUMENT   the document says what the proof assistant says; write DOCUMENT writes it
     kernel.py compare WORK QUERIES MODE SEED COUNT [PARTS]
                                              spec/ and the kernel answer alike (queries.cpp says what MODE may be)
+    kernel.py checker WORK                   compiles the reader and the check of Programs without proofs: WORK/retile-kernel
+    kernel.py programs WORK JUDGE SEED COUNT spec/ and retile-kernel judge Programs alike: those of the tree, and COUNT spoiled ones
+    kernel.py program_mutants WORK JUDGE [COUNT]
+                                             mistakes in the check break its proof and show in its verdicts; the first COUNT
     kernel.py certificates WORK QUERIES FILE..
                                              the same for certificates in files
     kernel.py planner WORK QUERIES RETILE COUNT
                                              the same for certificates that `retile plan` writes of random problems
     kernel.py mutants WORK QUERIES [COUNT]   mistakes in the certifier break its proof and show in its verdicts; the first COUNT
 
-WORK is a folder of the build; QUERIES and RETILE are programs.
+WORK is a folder of the build; QUERIES, JUDGE and RETILE are programs.
 """
 
+import json
 import random
 import re
 import resource
@@ -26,6 +31,8 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent
+TREE = SOURCE.parent.parent
+CHECKER = ["paper/notation.v", *(f"program/{name}.v" for name in ("program", "meaning", "lookup", "check", "reader"))]
 MEMORY = 4 << 30  # bytes that compiling may take
 SLOWER = 20       # the kernel may take so many times the time of spec/
 
@@ -72,13 +79,32 @@ def copy(file, work):
         target.write_text(text)
 
 
-def extract(work, name="kernel_oracle"):
-    """The extracted kernel and the program that asks it."""
-    for file in ("oracle/extract.v", "oracle/kernel_oracle.ml"):
+def extract_program(work, question, kernel, program, name):
+    """Functions as OCaml, and the program that asks them."""
+    for file in (question, program):
         copy(file, work)
-    good(run("coqc", "-q", "-R", work, "retile", "-w", "none", "oracle/extract.v", cwd=work), "extraction")
-    good(run("ocamlfind", "ocamlopt", "-w", "-a", "-inline", "200", "-unsafe", "-package", "zarith", "-linkpkg", "-I", ".", "kernel.mli",
-             "kernel.ml", "oracle/kernel_oracle.ml", "-o", name, cwd=work), "ocamlopt")
+    good(run("coqc", "-q", "-R", work, "retile", "-w", "none", question, cwd=work), "extraction")
+    good(run("ocamlfind", "ocamlopt", "-w", "-a", "-inline", "200", "-unsafe", "-package", "zarith,unix", "-linkpkg", "-I", ".",
+             f"{kernel}.mli", f"{kernel}.ml", program, "-o", name, cwd=work), "ocamlopt")
+
+
+def extract(work, name="kernel_oracle"):
+    """The extracted kernel."""
+    extract_program(work, "oracle/extract.v", "kernel", "oracle/kernel_oracle.ml", name)
+
+
+def extract_checker(work, name="retile-kernel"):
+    """The extracted reader and check of Programs."""
+    extract_program(work, "oracle/extract_check.v", "checker", "oracle/retile_kernel.ml", name)
+
+
+def checker(work):
+    """Without proofs, which takes seconds."""
+    work.mkdir(parents=True, exist_ok=True)
+    for file in CHECKER:
+        copy(file, work)
+        good(run("coqc", "-q", "-R", work, "retile", "-w", "none", file, cwd=work), file)
+    extract_checker(work)
 
 
 def build(work):
@@ -89,6 +115,7 @@ def build(work):
     good(run("coq_makefile", "-f", "_CoqProject", "-o", "Makefile.coq", cwd=work), "coq_makefile")
     good(run("make", "-f", "Makefile.coq", cwd=work), "make")
     extract(work)
+    extract_checker(work)
     print(f"{len(files())} files compiled in {time.monotonic() - start:.0f} s")
 
 
@@ -126,7 +153,10 @@ IMPORTS = "From mathcomp Require Import all_ssreflect.\n"
 
 
 def imports():
-    return IMPORTS + "From retile Require Import " + " ".join(Path(file).stem for file in files()) + ".\n"
+    """All files; names of those about Programs, many of which the paper has, too, are written with their file."""
+    stems = [Path(file).stem for file in files()]
+    paper = stems[:stems.index("program")]
+    return IMPORTS + f"From retile Require Import {' '.join(paper)}.\nFrom retile Require {' '.join(stems[len(paper):])}.\n"
 
 
 # ---- assumptions ----
@@ -267,8 +297,41 @@ nothing is compared where `spec/` decides nothing.
 `kernel.mutants` plants nine mistakes in the certifier. Each of them breaks the proof, and eight of them also show in a
 verdict on an adversarial certificate.
 
+## The checker of Programs
+
+`program/program.v` says what a Program is and `program/meaning.v` what its steps do, in the order and the words of
+[program.md](../reference/program.md). These two files are to be believed, and can be tried: `Compute` evaluates tilings,
+iotas, pieces and tiles on small examples.
+
+`program/check.v` decides whether a Program is right. `check_sound_and_complete` says that it answers `right` exactly
+when every step applies, every claim holds and every device ends with its box. The first wrong step, its reason, height,
+cost and bound are those of the definition, too. This holds for all numbers of devices, ranks and sizes, and for every
+Program that `known_program` accepts: devices and dimensions exist, and rows have an entry for each. The reader makes no
+others, which the program tests each time.
+
+`retile-kernel check FILE` runs the extracted check, and `--batch` judges many texts. It shares no code with `src/` or
+`spec/`. `retile check --kernel` asks it as well, says so, and fails where the two differ.
+
+It has all of versions 1 and 2 but three things: views, addends, and steps along several dimensions. These, more than
+65,536 devices, and what takes too long or too much memory it leaves undecided. It gives no witness, and reads the text
+form only.
+
+These tests compare it with `spec/`:
+
+- `kernel.programs`: every text of Programs in the tree, and spoiled ones, of which every reason must occur. A million
+  of them run under the label `slow`.
+- `kernel.program_mutants` plants mistakes in `check.v`. Each breaks the proof, and shows in a verdict.
+
+Trusted beside the kernel of Coq are extraction, as above, and two lists of `extract_check.v`: arithmetic, and `iota` and
+`map` without a deep stack. So is what opens files and prints, `retile_kernel.ml`. The reader, `program/reader.v`, is
+written in Rocq, but nothing is proved of it: that printing and reading give the Program again is open.
+
 ## What the kernel does not prove
 
+- **Views, addends and steps along several dimensions** in Programs. Open: the same three theorems, of a state of sums
+  for addends. Two C++ replays agree on them.
+- **The reader of Programs.** Open: a printer, and `read (print P) = Programs [:: P]` for every Program that the rules
+  of the text form accept.
 - **Lemmas 4.6 and 4.7 over several axes** (E27, E28), for strong sequences. The open goal: steps of Sec. 7.1 that
   form a peak have a replacement within the bound of the shape D P A P G, each step optional. An edge has one of the
   shape P A P G G, or its mirror image. Not tried in Rocq; solvers prove the cases. Nothing here depends on it, as
@@ -289,7 +352,7 @@ verdict on an adversarial certificate.
 
 def text_of(name, said):
     """The statement of a theorem as Coq prints it."""
-    body = said.split("\n", 1)[1] if said.startswith(name) and "\n" in said else said
+    body = said.split("\n", 1)[1] if said.startswith((name, qualified(name))) and "\n" in said else said
     body = re.sub(r"^\s*: ?", "", body.rstrip(), count=1)
     return body.replace("\n       ", "\n")
 
@@ -447,6 +510,120 @@ def planner(work, queries, retile, count):
         sys.exit("kernel.py: too few certificates")
 
 
+# ---- Programs ----
+
+FIELDS = ("right", "within_bound", "height", "bound", "cost", "steps", "first_wrong_step", "reason")
+TOKEN = re.compile(rb"\d+|[A-Za-z_][A-Za-z0-9_.-]*|<=|\s+|.", re.DOTALL)
+WORDS = (b"0 1 2 3 4 6 8 12 [ ] { } , ( ) T <= = ~ @ dim groups piece=balanced piece=2 tile map at shapes source pairs # \" .. <1,1> + "
+         b"order=[1,0] 9223372036854775807 9223372036854775808 x y /1 /2 . : \xc2\x85 \r").split(b" ") + [b"\n", b"\r\n", b"\t", b" "]
+
+
+def texts_of_tree():
+    """Every text of Programs in the tree: examples of the page, the corpus, inputs of the fuzzer."""
+    out = []
+    for line in (TREE / "corpus/programs.jsonl").read_text().splitlines():
+        text = json.loads(line).get("text", "")
+        if text.startswith("retile.program/"):
+            out.append(text.encode())
+    page = (TREE / "docs/reference/program.md").read_text()
+    out += [block.encode() for block in re.findall(r"```retile\.program(?:-refused)?\n(.*?)```", page, re.DOTALL)]
+    for folder in ("check", "program_text", "layouts"):
+        out += [file.read_bytes() for file in sorted((TREE / "fuzz/corpus" / folder).iterdir())]
+    return out
+
+
+def spoiled(dice, text):
+    """The text with one to three changes: mostly another number."""
+    tokens = TOKEN.findall(text)
+    for _ in range(dice.choice([1, 1, 1, 2, 3])):
+        if not tokens:
+            break
+        k, kind = dice.randrange(len(tokens)), dice.random()
+        numbers = [i for i, token in enumerate(tokens) if token.isdigit()]
+        if kind < 0.6 and numbers:
+            i = dice.choice(numbers)
+            n = int(tokens[i])
+            tokens[i] = str(max(0, dice.choice([n + 1, n - 1, 2 * n, n // 2, dice.randrange(8)]))).encode()
+        elif kind < 0.68:
+            del tokens[k]
+        elif kind < 0.74:
+            tokens.insert(k, tokens[k])
+        elif kind < 0.8:
+            other = dice.randrange(len(tokens))
+            tokens[k], tokens[other] = tokens[other], tokens[k]
+        elif kind < 0.88:
+            tokens.insert(k, dice.choice(WORDS))
+        else:
+            lines = b"".join(tokens).split(b"\n")
+            i = dice.randrange(len(lines))
+            if dice.random() < 0.5:
+                del lines[i]
+            else:
+                lines.insert(i, dice.choice(lines))
+            tokens = TOKEN.findall(b"\n".join(lines))
+    out = b"".join(tokens)
+    return out.replace(b"program/1", b"program/2") if dice.random() < 0.15 else out
+
+
+def judged(words, texts, work):
+    """(exit code, fields) for each text, and what standard error says."""
+    with tempfile.TemporaryFile(dir=work) as asks:
+        for text in texts:
+            asks.write(b"%d\n%b" % (len(text), text))
+        asks.seek(0)
+        done = subprocess.run([str(word) for word in words], stdin=asks, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        sys.exit(f"kernel.py: {words[0]} ended with {done.returncode}: {done.stderr.decode()}")
+    out = []
+    for answer in re.findall(r"(.*?)exit: (\d)\n\n", done.stdout.decode("latin1"), re.DOTALL):
+        fields = [line for line in answer[0].splitlines() if line.split(":")[0] in FIELDS]
+        out.append((int(answer[1]), fields if answer[1] != "2" else []))
+    if len(out) != len(texts):
+        sys.exit(f"kernel.py: {words[0]} gave {len(out)} answers to {len(texts)} texts")
+    return out, done.stderr.decode()
+
+
+def disagreements(spec, kernel):
+    """(where both decide and differ, how often each answer was given)"""
+    differ, total = [], {}
+    for k, (one, other) in enumerate(zip(spec, kernel)):
+        undecided = [field for field in one[1] + other[1] if field == "right: undecided"]
+        what = "undecided" if undecided else "refused" if one[0] == 2 else "right" if one[0] == 0 else one[1][-1]
+        total[what] = total.get(what, 0) + 1
+        if one != other and not undecided:
+            differ.append(k)
+    return differ, total
+
+
+REASONS = ("groups", "bijection", "indivisible", "ragged", "transfers", "tile_claim", "map_claim", "not_a_box", "end")
+
+
+def drawn(seed, count):
+    dice, base = random.Random(seed), texts_of_tree()
+    return base + [spoiled(dice, dice.choice(base)) for _ in range(count)]
+
+
+def programs(work, judge, seed, count):
+    texts = drawn(seed, count)
+    spec, clock = judged([judge], texts, work)
+    start = time.monotonic()
+    kernel, _ = judged([work / "retile-kernel", "check", "--seconds", "0.5", "--batch"], texts, work)
+    took = time.monotonic() - start
+    differ, total = disagreements(spec, kernel)
+    for k in differ[:3]:
+        print(f"{texts[k].decode('latin1')}\nspec/  {spec[k]}\nkernel {kernel[k]}")
+    if differ:
+        sys.exit(f"kernel.py: {len(differ)} verdicts differ")
+    for what, number in sorted(total.items()):
+        print(f"{what:24} {number:9}")
+    print(f"{len(texts)} texts: spec/ {float(clock.split()[-1]):.1f} s, retile-kernel {took:.1f} s")
+    for what in ("right", "refused", *(f"reason: {reason}" for reason in REASONS)):
+        if not total.get(what):
+            sys.exit(f"kernel.py: no text is {what}")
+    if total.get("undecided", 0) > len(texts) // 10:
+        sys.exit("kernel.py: too much is undecided")
+
+
 # ---- mutants ----
 
 def mutants(work, queries, most):
@@ -479,8 +656,40 @@ def mutants(work, queries, most):
     print(f"{len(kept)} mistakes found: {', '.join(kept)}")
 
 
+def program_mutants(work, judge, most):
+    """Each mistake in the check breaks a proof, and shows in a verdict."""
+    text = (SOURCE / "program/check.v").read_text()
+    folder = work.with_name(work.name + "-program-mutant")
+    for file in files():
+        for part in (file, file[:-2] + ".vo"):
+            (folder / part).parent.mkdir(parents=True, exist_ok=True)
+            (folder / part).write_bytes((work / part).read_bytes())
+    texts = drawn(1, 3000)
+    spec, _ = judged([judge], texts, work)
+    kept = []
+    for line in (SOURCE / "program_mutants.txt").read_text().splitlines():
+        if not line or line.startswith("#") or len(kept) == most:
+            continue
+        name, old, new = (cell.strip() for cell in line.split(" | "))
+        if text.count(old) != 1:
+            sys.exit(f"kernel.py: mutant {name}: its text stands {text.count(old)} times in check.v")
+        (folder / "program/check.v").write_text(text.replace(old, new))
+        for file in ("program/check.v", "program/reader.v"):
+            good(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder), f"mutant {name}")
+        proofs = ("theorems/check_steps.v", "theorems/check_correct.v")
+        if all(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder).returncode == 0 for file in proofs):
+            sys.exit(f"kernel.py: mutant {name} is proved right")
+        extract_checker(folder)
+        kernel, _ = judged([folder / "retile-kernel", "check", "--seconds", "0.5", "--batch"], texts, work)
+        if not disagreements(spec, kernel)[0]:
+            sys.exit(f"kernel.py: mutant {name} gives the verdicts of spec/")
+        kept.append(name)
+    print(f"{len(kept)} mistakes found: {', '.join(kept)}")
+
+
 def main(words):
-    verbs = {"build": 1, "assumptions": 1, "coqchk": 1, "document": 3, "compare": 5, "certificates": 3, "planner": 4, "mutants": 2}
+    verbs = {"build": 1, "assumptions": 1, "coqchk": 1, "document": 3, "compare": 5, "certificates": 3, "planner": 4, "mutants": 2, "checker": 1, "programs": 4,
+             "program_mutants": 2}
     if not words or words[0] not in verbs or len(words) - 1 < verbs[words[0]]:
         sys.exit(__doc__)
     verb, work, rest = words[0], Path(words[1]).resolve(), words[2:]
@@ -496,6 +705,12 @@ def main(words):
         compare(work, Path(rest[0]).resolve(), rest[1], int(rest[2]), int(rest[3]), int(rest[4]) if len(rest) > 4 else 1)
     elif verb == "certificates":
         certificates(work, Path(rest[0]).resolve(), [Path(path).resolve() for path in rest[1:]])
+    elif verb == "checker":
+        checker(work)
+    elif verb == "programs":
+        programs(work, Path(rest[0]).resolve(), int(rest[1]), int(rest[2]))
+    elif verb == "program_mutants":
+        program_mutants(work, Path(rest[0]).resolve(), int(rest[1]) if len(rest) > 1 else None)
     elif verb == "planner":
         planner(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]))
     else:

@@ -24,5 +24,8 @@ Extract Constant edivn => "(fun m d -> if Z.sign d = 0 then (Z.zero, m) else Z.d
 Extract Constant odd => "(fun n -> Z.testbit n 0)".
 Extract Constant half => "(fun n -> Z.shift_right n 1)".
 Extract Constant uphalf => "(fun n -> Z.shift_right (Z.succ n) 1)".
+(* Long lists are made without a deep stack.                                    *)
+Extract Constant iota => "(fun m n -> let rec go l k = if Z.sign k = 0 then l else let k' = Z.pred k in go (Z.add m k' :: l) k' in go [] n)".
+Extract Constant map => "(fun f s -> List.rev (List.rev_map f s))".
 
 Extraction "checker.ml" reader.read check.check check_bound known_program.

@@ -30,7 +30,13 @@ let codes text =
   for k = String.length text - 1 downto 0 do out := Z.of_int (Char.code text.[k]) :: !out done;
   !out
 
+exception Limit of string
+
+(* Some lists of devices are made by recursion as deep as they are long. *)
+let most_devices = Z.of_int 65536
+
 let judge out program =
+  if Z.gt program.Checker.devices most_devices then raise (Limit "more than 65536 devices");
   let line field value = Buffer.add_string out (field ^ ": " ^ value ^ "\n") in
   let verdict = Checker.check program in
   let bound = Checker.check_bound program in
@@ -70,8 +76,6 @@ let read_all channel =
   Buffer.contents out
 
 (* Nothing is decided where work takes too long, or too much memory. *)
-exception Limit of string
-
 let most_words = (2 lsl 30) / (Sys.word_size / 8)
 
 let within_limits seconds out work =

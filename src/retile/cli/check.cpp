@@ -8,10 +8,12 @@
 
 #include "retile/cli/foreign.h"
 #include "retile/cli/json.h"
+#include "retile/cli/kernel.h"
 #include "retile/cli/shrink.h"
 #include "retile/cli/verb.h"
 #include "retile/foreign/reader.h"
 #include "retile/program/forms/json.h"
+#include "retile/program/forms/text.h"
 #include "retile/report/module.h"
 #include "retile/report/verdict.h"
 #include "retile/spmd/judge.h"
@@ -45,6 +47,7 @@ struct CheckArguments {
   ForeignArguments foreign;
   ShrinkArguments shrink;
   std::optional<std::string> seed;
+  bool kernel = false;
 };
 
 /// The refusal of a seed for what is not judged by numbers that are drawn.
@@ -60,6 +63,13 @@ Diagnostic needless_ends(const std::string& source) {
           .message = "a Program or a module of retile.spmd/1 says its own ends",
           .source = source,
           .notes = {"--mesh, --from, --to and --shape are for what other systems compile"}};
+}
+
+/// The refusal of --kernel for what is no Program.
+Diagnostic kernel_for_programs(const std::string& source) {
+  return {.code = Code::bad_argument,
+          .message = "--kernel is for Programs: retile-kernel reads nothing else",
+          .source = source};
 }
 
 /// The refusal of an input in which nothing stands.
@@ -106,6 +116,9 @@ Outcome work_on(const CheckArguments& arguments) {
   }
   const bool is_module = spmd::is_module(*text);
   if (arguments.seed && !is_module) return failed(needless_seed(source));
+  if (arguments.kernel && (is_module || foreign::language_of(*text))) {
+    return failed(kernel_for_programs(source));
+  }
   if (const auto language = foreign::language_of(*text)) {
     return check_foreign(*text, source, *language, arguments.foreign);
   }
@@ -118,14 +131,35 @@ Outcome work_on(const CheckArguments& arguments) {
 
   const bool json = arguments.foreign.json;
   const bool within_bound = arguments.foreign.within_bound;
-  Outcome outcome;
+  std::vector<Verdict> verdicts;
   for (const Program& program : *programs) {
-    const Verdict verdict = check(program, {.timeout_seconds = time_limit().seconds_left()});
+    verdicts.push_back(check(program, {.timeout_seconds = time_limit().seconds_left()}));
+  }
+  std::vector<KernelSays> says;
+  if (arguments.kernel) {
+    std::string all;  // the text form, whichever was read
+    for (const Program& program : *programs) all += to_text(program);
+    auto asked = ask_kernel(all, verdicts, time_limit().seconds_left());
+    if (!asked) return failed(asked.error());
+    says = std::move(*asked);
+  }
+  Outcome outcome;
+  for (std::size_t k = 0; k < verdicts.size(); ++k) {
+    const Verdict& verdict = verdicts[k];
+    const bool unheard = arguments.kernel && says[k] == KernelSays::nothing;
     add_answer(
         outcome, json, [&] { return line_of(report::json_of(verdict)); },
-        [&] { return report::text_of(verdict, within_bound) + "\n"; });
+        [&] {
+          std::string words = report::text_of(verdict, within_bound) + "\n";
+          if (arguments.kernel) {
+            words += unheard ? "retile-kernel says nothing of it: it has no words for it, or reached a limit\n"
+                             : "retile-kernel, which is proved, says the same\n";
+          }
+          return words;
+        });
     outcome.exit = std::max(outcome.exit, exit_of(report::is_right(verdict.answer),
                                                   within_bound && !verdict.within_bound));
+    if (unheard) outcome.exit = std::max(outcome.exit, Exit::undecided);
   }
   return outcome;
 }
@@ -148,6 +182,8 @@ class CheckVerb final : public Verb {
     options.flag("--program", given_.foreign.program,
                  "print what a module does as a Program, retile.program/2");
     options.text("--seed", given_.seed, "of the numbers that judge a module (default: drawn)", "N");
+    options.flag("--kernel", given_.kernel,
+                 "also ask retile-kernel, the checker that is proved, and fail where it says anything else");
     options.flag("--within-bound", given_.foreign.within_bound,
                  "also exit 1 if a tile is larger than both ends");
     options.flag("--shrink", given_.shrink.wanted,
@@ -173,6 +209,9 @@ class CheckVerb final : public Verb {
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     const ShrinkArguments& shrink = given_.shrink;
+    if (given_.kernel && (given_.foreign.json || shrink.wanted)) {
+      return Complaint{"--kernel goes neither with --json nor with --shrink"};
+    }
     if (!shrink.wanted) {
       if (shrink.peer || shrink.runs || shrink.peer_timeout) {
         return Complaint{"--peer, --runs and --peer-timeout need --shrink"};

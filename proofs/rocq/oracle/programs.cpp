@@ -1,0 +1,57 @@
+// The verdicts of spec/ on many texts, as `retile-kernel check --batch` prints them (retile_kernel.ml).
+//
+// usage: programs < TEXTS > ANSWERS
+//
+// Each text stands behind a line with the number of its bytes. Standard error says how long reading and replaying took. Work is
+// limited more than in retile-oracle, so that drawn texts with large numbers are soon left undecided.
+#include <chrono>
+#include <iostream>
+#include <sstream>
+
+#include "spec/oracle/check.h"
+
+namespace {
+
+constexpr spec::Size most_work = spec::Size{1} << 25;
+
+spec::Verdict judge(const spec::Program& program) {
+  spec::Verdict undecided;
+  undecided.decided = false;
+  try {
+    if (spec::addition_of(program) != spec::Addition::none) return undecided;
+    if (program.version == 2) return spec::LayoutReplay(program, most_work).run();
+    return spec::Replay(program, most_work).run();
+  } catch (const spec::TooLarge&) {
+    return undecided;
+  } catch (const std::bad_alloc&) {
+    return undecided;
+  }
+}
+
+int answer(std::ostream& out, const std::string& text) {
+  const spec::Programs read = spec::parse_programs(text);
+  if (read.error) return spec::oracle::refused;
+  int code = 0;
+  for (const spec::Program& program : read.programs) {
+    if (&program != &read.programs.front()) out << '\n';
+    code = std::max(code, spec::oracle::print(out, judge(program)));
+  }
+  return code;
+}
+
+}  // namespace
+
+int main() {
+  double seconds = 0;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::string text(std::stoul(line), '\0');
+    std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
+    const auto start = std::chrono::steady_clock::now();
+    std::ostringstream out;
+    const int code = answer(out, text);
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::cout << out.str() << "exit: " << code << "\n\n";
+  }
+  std::cerr << "spec_seconds " << seconds << '\n';
+  return 0;
+}
