@@ -301,7 +301,7 @@ verdict on an adversarial certificate.
 
 `program/program.v` says what a Program is and `program/meaning.v` what its steps do, in the order and the words of
 [program.md](../reference/program.md). These two files are to be believed, and can be tried: `Compute` evaluates tilings,
-iotas, pieces and tiles on small examples.
+iotas, pieces and tiles, as `program/examples.v` does.
 
 `program/check.v` decides whether a Program is right. `check_sound_and_complete` says that it answers `right` exactly
 when every step applies, every claim holds and every device ends with its box. The first wrong step, its reason, height,

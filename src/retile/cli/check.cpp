@@ -183,7 +183,7 @@ class CheckVerb final : public Verb {
                  "print what a module does as a Program, retile.program/2");
     options.text("--seed", given_.seed, "of the numbers that judge a module (default: drawn)", "N");
     options.flag("--kernel", given_.kernel,
-                 "also ask retile-kernel, the checker that is proved, and fail where it says anything else");
+                 "also ask retile-kernel, which is proved, and fail where it differs");
     options.flag("--within-bound", given_.foreign.within_bound,
                  "also exit 1 if a tile is larger than both ends");
     options.flag("--shrink", given_.shrink.wanted,

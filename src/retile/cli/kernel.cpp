@@ -49,9 +49,10 @@ class TextFile {
 
 /// retile's verdict in the words of retile-kernel.
 std::string in_its_words(const Verdict& verdict) {
-  std::string out = fmt::format("right: {}\nwithin_bound: {}\nheight: {}\nbound: {}\ncost: {}\nsteps: {}\n",
-                                verdict.answer == Answer::right, verdict.within_bound, verdict.height,
-                                verdict.bound, verdict.cost, verdict.steps);
+  std::string out =
+      fmt::format("right: {}\nwithin_bound: {}\nheight: {}\nbound: {}\ncost: {}\nsteps: {}\n",
+                  verdict.answer == Answer::right, verdict.within_bound, verdict.height,
+                  verdict.bound, verdict.cost, verdict.steps);
   if (verdict.wrong) {
     out += fmt::format("first_wrong_step: {}\nreason: {}\n", verdict.wrong->step,
                        reason_name(verdict.wrong->reason));
@@ -71,8 +72,10 @@ std::vector<std::string> answers_of(std::string_view out) {
 }
 
 tl::unexpected<Diagnostic> differs(std::string message, std::vector<std::string> notes) {
-  notes.emplace_back("one of the two programs is at fault; please report it together with the Program");
-  return refuse({.code = Code::disagreement, .message = std::move(message), .notes = std::move(notes)});
+  notes.emplace_back(
+      "one of the two programs is at fault; please report it together with the Program");
+  return refuse(
+      {.code = Code::disagreement, .message = std::move(message), .notes = std::move(notes)});
 }
 
 /// An answer on one line.
@@ -90,21 +93,24 @@ Result<std::vector<KernelSays>> ask_kernel(const std::string& text,
   const Result<std::string> program = path_beside(kernel_program);
   if (!program) {
     Diagnostic missing = program.error();
-    missing.notes = {"it is built where Coq, mathematical components and Zarith are installed: scripts/deps --kernel"};
+    missing.notes = {
+        "it is built where Coq, mathematical components and Zarith are installed: scripts/deps "
+        "--kernel"};
     return refuse(std::move(missing));
   }
   const TextFile file(text);
   if (!file.written()) {
     return refuse({.code = Code::file_error,
-                   .message = fmt::format("cannot write a file for {}: {}", kernel_program, std::strerror(errno))});
+                   .message = fmt::format("cannot write a file for {}: {}", kernel_program,
+                                          std::strerror(errno))});
   }
   constexpr double longest = 1e8;
   const double limit = std::min(seconds, longest);
-  const Result<PeerAnswer> answer =
-      ask_peer({.line = R"(exec "$retile_kernel" check --seconds "$retile_seconds" "$retile_text")",
-                .variables = {"retile_kernel=" + *program, fmt::format("retile_seconds={:.3f}", limit),
-                              "retile_text=" + file.path()}},
-               limit + 1);
+  const Result<PeerAnswer> answer = ask_peer(
+      {.line = R"(exec "$retile_kernel" check --seconds "$retile_seconds" "$retile_text")",
+       .variables = {"retile_kernel=" + *program, fmt::format("retile_seconds={:.3f}", limit),
+                     "retile_text=" + file.path()}},
+      limit + 1);
   if (!answer) return refuse(answer.error());
   if (answer->end == PeerAnswer::End::late || answer->end == PeerAnswer::End::aborted) {
     return std::vector<KernelSays>(verdicts.size(), KernelSays::nothing);
@@ -118,8 +124,8 @@ Result<std::vector<KernelSays>> ask_kernel(const std::string& text,
   const bool left_out = answers.size() == 1 && answers.front().starts_with("right: undecided");
   if (left_out) return std::vector<KernelSays>(verdicts.size(), KernelSays::nothing);
   if (answers.size() != verdicts.size()) {
-    return differs(fmt::format("{} reads {} Programs, and retile {}", kernel_program, answers.size(),
-                               verdicts.size()),
+    return differs(fmt::format("{} reads {} Programs, and retile {}", kernel_program,
+                               answers.size(), verdicts.size()),
                    {});
   }
   std::vector<KernelSays> out;
