@@ -20,6 +20,7 @@
 WORK is a folder of the build; QUERIES, JUDGE and RETILE are programs.
 """
 
+import ast
 import json
 import random
 import re
@@ -519,7 +520,7 @@ WORDS = (b"0 1 2 3 4 6 8 12 [ ] { } , ( ) T <= = ~ @ dim groups piece=balanced p
 
 
 def texts_of_tree():
-    """Every text of Programs in the tree: examples of the page, the corpus, inputs of the fuzzer."""
+    """Every text of Programs in the tree: examples of the page, the corpus, inputs of the fuzzer, edges of the text form."""
     out = []
     for line in (TREE / "corpus/programs.jsonl").read_text().splitlines():
         text = json.loads(line).get("text", "")
@@ -529,7 +530,8 @@ def texts_of_tree():
     out += [block.encode() for block in re.findall(r"```retile\.program(?:-refused)?\n(.*?)```", page, re.DOTALL)]
     for folder in ("check", "program_text", "layouts"):
         out += [file.read_bytes() for file in sorted((TREE / "fuzz/corpus" / folder).iterdir())]
-    return out
+    edges = (SOURCE / "oracle/edges.txt").read_text().splitlines()
+    return out + [ast.literal_eval(line) for line in edges if not line.startswith("#")]
 
 
 def spoiled(dice, text):

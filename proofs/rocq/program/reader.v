@@ -13,8 +13,17 @@ Unset Printing Implicit Defensive.
 
 Definition byte := nat.
 Definition word := seq byte.
-Definition codes (s : string) : word := [seq nat_of_ascii a | a <- list_ascii_of_string s].
-Definition code (a : ascii) : byte := nat_of_ascii a.
+
+(* Numbers that are named are made once where this runs.                        *)
+Definition b1 := 1. Definition b2 := 2. Definition b4 := 4. Definition b8 := 8.
+Definition b16 := 16. Definition b32 := 32. Definition b64 := 64. Definition b128 := 128.
+Definition bit (b : bool) (n : nat) : nat := if b then n else 0.
+Definition code (a : ascii) : byte :=
+  let: Ascii a0 a1 a2 a3 a4 a5 a6 a7 := a in
+  bit a0 b1 + (bit a1 b2 + (bit a2 b4 + (bit a3 b8 + (bit a4 b16 + (bit a5 b32 + (bit a6 b64 + bit a7 b128)))))).
+Definition codes (s : string) : word := [seq code a | a <- list_ascii_of_string s].
+Lemma code_is_nat_of_ascii a : code a = nat_of_ascii a.
+Proof. by case: a => [[] [] [] [] [] [] [] []]. Qed.
 
 (* ---- tokens ----                                                             *)
 Inductive token :=
@@ -27,18 +36,32 @@ Inductive token :=
   | Sign of byte
   | Bad.                   (* what stands in no Program                          *)
 
+Definition digit_0 : byte := code "0".  Definition digit_9 : byte := code "9".
+Definition capital_A : byte := code "A".  Definition capital_Z : byte := code "Z".
+Definition small_a : byte := code "a".  Definition small_z : byte := code "z".
+Definition underscore : byte := code "_".  Definition dot : byte := code ".".
+Definition minus_sign : byte := code "-".  Definition slash : byte := code "/".
+Definition hash : byte := code "#".  Definition quote : byte := code """".
+Definition less : byte := code "<".  Definition equal : byte := code "=".
+Definition digit_1 : byte := code "1".  Definition digit_2 : byte := code "2".
+Definition tab : byte := 9.  Definition line_feed : byte := 10.  Definition return_ : byte := 13.
+Definition space : byte := 32.  Definition ten : nat := 10.
+Definition delete : byte := 127.  Definition lead_C2 : byte := 194.  Definition last_C1 : byte := 159.
+
 Definition between (lo hi : byte) (c : byte) : bool := (lo <= c) && (c <= hi).
-Definition is_digit (c : byte) : bool := between 48 57 c.
-Definition starts_word (c : byte) : bool := [|| between 65 90 c, between 97 122 c | c == 95].
-Definition goes_on (c : byte) : bool := [|| starts_word c, is_digit c, c == 46 | c == 45].
-Definition is_blank (c : byte) : bool := (c == 32) || (c == 9).
+Definition is_digit (c : byte) : bool := between digit_0 digit_9 c.
+Definition starts_word (c : byte) : bool :=
+  [|| between capital_A capital_Z c, between small_a small_z c | c == underscore].
+Definition goes_on (c : byte) : bool := [|| starts_word c, is_digit c, c == dot | c == minus_sign].
+Definition is_blank (c : byte) : bool := (c == space) || (c == tab).
 (* [ ] { } ( ) , : = @ ~ + / *)
 Definition signs : seq byte := [:: 91; 93; 123; 125; 40; 41; 44; 58; 61; 64; 126; 43; 62].
 
 (* U+0000 to U+001F and U+007F to U+009F, the latter as C2 80 to C2 9F.         *)
 Fixpoint has_control (s : word) : bool :=
   if s is c :: s' then
-    [|| c < 32, c == 127, (c == 194) && (if s' is d :: _ then between 128 159 d else false) | has_control s']
+    [|| c < space, c == delete, (c == lead_C2) && (if s' is d :: _ then between b128 last_C1 d else false)
+      | has_control s']
   else false.
 
 Inductive mode :=
@@ -57,12 +80,12 @@ Definition program_word : word := codes "retile.program".
 (* first.                                                                       *)
 Definition free (c : byte) (out : seq token) : mode * seq token :=
   if is_blank c then (Free, out)
-  else if is_digit c then (In_number (c - 48), out)
+  else if is_digit c then (In_number (c - digit_0), out)
   else if starts_word c then (In_word [:: c], out)
-  else if c == 34 then (In_quotes [::], out)
-  else if c == 35 then (In_comment, out)
-  else if c == 60 then (After_less, out)
-  else if c == 46 then (After_dot, out)
+  else if c == quote then (In_quotes [::], out)
+  else if c == hash then (In_comment, out)
+  else if c == less then (After_less, out)
+  else if c == dot then (After_dot, out)
   else if c \in signs then (Free, Sign c :: out)
   else (Free, Bad :: out).
 
@@ -71,16 +94,16 @@ Definition quoted (w : word) : token := if has_control w then Bad else Quoted w.
 Definition read_byte (m : mode) (c : byte) (out : seq token) : mode * seq token :=
   match m with
   | Free => free c out
-  | In_number n => if is_digit c then (In_number (n * 10 + (c - 48)), out) else free c (Number n :: out)
+  | In_number n => if is_digit c then (In_number (n * ten + (c - digit_0)), out) else free c (Number n :: out)
   | In_word w =>
       if goes_on c then (In_word (c :: w), out)
-      else if (c == 47) && (rev w == program_word) then (After_slash, out)
+      else if (c == slash) && (rev w == program_word) then (After_slash, out)
       else free c (Word (rev w) :: out)
-  | In_quotes w => if c == 34 then (Free, quoted (rev w) :: out) else (In_quotes (c :: w), out)
+  | In_quotes w => if c == quote then (Free, quoted (rev w) :: out) else (In_quotes (c :: w), out)
   | In_comment => (In_comment, out)
-  | After_less => if c == 61 then (Free, Le :: out) else free c (Sign 60 :: out)
-  | After_dot => if c == 46 then (Free, Dots :: out) else free c (Bad :: out)
-  | After_slash => if (c == 49) || (c == 50) then (Free, Header (c - 48) :: out) else free c (Bad :: out)
+  | After_less => if c == equal then (Free, Le :: out) else free c (Sign less :: out)
+  | After_dot => if c == dot then (Free, Dots :: out) else free c (Bad :: out)
+  | After_slash => if (c == digit_1) || (c == digit_2) then (Free, Header (c - digit_0) :: out) else free c (Bad :: out)
   end.
 
 (* The tokens of a line that ends here.                                         *)
@@ -89,7 +112,7 @@ Definition finish (m : mode) (out : seq token) : seq token :=
       | Free | In_comment => out
       | In_number n => Number n :: out
       | In_word w => Word (rev w) :: out
-      | After_less => Sign 60 :: out
+      | After_less => Sign less :: out
       | In_quotes _ | After_dot | After_slash => Bad :: out
       end.
 
@@ -98,8 +121,8 @@ Fixpoint lex (m : mode) (out : seq token) (lines : seq (seq token)) (s : seq byt
   match s with
   | [::] => rev (finish m out :: lines)
   | c :: s' =>
-      if c == 10 then lex Free [::] (finish m out :: lines) s'
-      else if (c == 13) && (if s' is d :: _ then d == 10 else true) then lex m out lines s'
+      if c == line_feed then lex Free [::] (finish m out :: lines) s'
+      else if (c == return_) && (if s' is d :: _ then d == line_feed else true) then lex m out lines s'
       else let: (m', out') := read_byte m c out in lex m' out' lines s'
   end.
 Definition lines_of (s : seq byte) : seq (seq token) := lex Free [::] [::] s.
