@@ -80,3 +80,22 @@ Example pieces_of_2 : [seq bounds (Extent 2) 3 5 q | q <- iota 0 3] = [:: (0, 2)
 Proof. by []. Qed.
 Example balanced_pieces : [seq bounds Even 3 5 q | q <- iota 0 3] = [:: (0, 2); (2, 2); (4, 1)].
 Proof. by []. Qed.
+
+(* ---- what holds of all ----                                                  *)
+(* Part p begins behind those before it.                                        *)
+Lemma locate_in_order ws p y : p < size ws -> y < nth 0 ws p -> locate ws (sumn (take p ws) + y) = (p, y).
+Proof.
+elim: ws p => [|w ws IH] [|p] //= lp ly; first by rewrite add0n ly.
+by rewrite ltnNge -addnA leq_addr /= addKn IH.
+Qed.
+
+(* The row-major number of an index, and back.                                  *)
+Lemma unflatK c l : inside c l -> unflat c (flat c l) = l.
+Proof.
+have: forall c' l', inside c' l' -> flat c' l' < prodn c'.
+  elim=> [|n c' IH] [|x l'] //= /andP[lx /IH lt].
+  by apply: (@leq_trans (x.+1 * prodn c')); rewrite ?leq_mul2r ?lx ?orbT // mulSn addnC ltn_add2r.
+move=> small; elim: c l => [|n c IH] [|x l] //= /andP[lx il].
+have lt := small _ _ il; have p0 : 0 < prodn c by case: (prodn c) lt.
+by rewrite divnMDl // divn_small // addn0 modnMDl modn_small // IH.
+Qed.
