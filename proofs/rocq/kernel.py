@@ -8,7 +8,7 @@
     kernel.py compare WORK QUERIES MODE SEED COUNT [PARTS]
                                              spec/ and the kernel answer alike (queries.cpp says what MODE may be)
     kernel.py checker WORK                   compiles the reader and the check of Programs without proofs: WORK/retile-kernel
-    kernel.py programs WORK JUDGE SEED COUNT spec/ and retile-kernel judge Programs alike: those of the tree, and COUNT spoiled ones
+    kernel.py programs WORK JUDGE SEED COUNT spec/, src/ and retile-kernel judge Programs alike: those of the tree, and COUNT spoiled ones
     kernel.py program_mutants WORK JUDGE [COUNT]
                                              mistakes in the check break its proof and show in its verdicts; the first COUNT
     kernel.py certificates WORK QUERIES FILE..
@@ -607,10 +607,14 @@ def drawn(seed, count):
 
 def programs(work, judge, seed, count):
     texts = drawn(seed, count)
-    spec, clock = judged([judge], texts, work)
+    spec, clock = judged([judge, "spec"], texts, work)
     start = time.monotonic()
     kernel, _ = judged([work / "retile-kernel", "check", "--seconds", "0.5", "--batch"], texts, work)
     took = time.monotonic() - start
+    src, _ = judged([judge, "src"], texts, work)
+    if disagreements(src, kernel)[0]:
+        k = disagreements(src, kernel)[0][0]
+        sys.exit(f"kernel.py: src/ and the kernel differ\n{texts[k].decode('latin1')}\nsrc/   {src[k]}\nkernel {kernel[k]}")
     differ, total = disagreements(spec, kernel)
     for k in differ[:3]:
         print(f"{texts[k].decode('latin1')}\nspec/  {spec[k]}\nkernel {kernel[k]}")
@@ -667,7 +671,7 @@ def program_mutants(work, judge, most):
             (folder / part).parent.mkdir(parents=True, exist_ok=True)
             (folder / part).write_bytes((work / part).read_bytes())
     texts = drawn(1, 3000)
-    spec, _ = judged([judge], texts, work)
+    spec, _ = judged([judge, "spec"], texts, work)
     kept = []
     for line in (SOURCE / "program_mutants.txt").read_text().splitlines():
         if not line or line.startswith("#") or len(kept) == most:

@@ -1,6 +1,6 @@
-// The verdicts of spec/ on many texts, as `retile-kernel check --batch` prints them (retile_kernel.ml).
+// The verdicts of spec/ or of src/ on many texts, as `retile-kernel check --batch` prints them (retile_kernel.ml).
 //
-// usage: programs < TEXTS > ANSWERS
+// usage: programs spec | src < TEXTS > ANSWERS
 //
 // Each text stands behind a line with the number of its bytes. Standard error says how long reading and replaying took. Work is
 // limited more than in retile-oracle, so that drawn texts with large numbers are soon left undecided.
@@ -8,6 +8,8 @@
 #include <iostream>
 #include <sstream>
 
+#include "retile/check/check.h"
+#include "retile/program/forms/text.h"
 #include "spec/oracle/check.h"
 
 namespace {
@@ -39,19 +41,48 @@ int answer(std::ostream& out, const std::string& text) {
   return code;
 }
 
+int answer_of_src(std::ostream& out, const std::string& text) {
+  const auto read = retile::parse_programs(text);
+  if (!read) return spec::oracle::refused;
+  int code = 0;
+  for (const retile::Program& program : *read) {
+    if (&program != &read->front()) out << '\n';
+    const retile::Verdict verdict = retile::check(program, {.timeout_seconds = 1});
+    if (verdict.answer == retile::Answer::undecided) {
+      out << "right: undecided\nreason: limit\n";
+      code = spec::oracle::undecided;
+      continue;
+    }
+    out << std::boolalpha << "right: " << (verdict.answer == retile::Answer::right)
+        << "\nwithin_bound: " << verdict.within_bound << "\nheight: " << verdict.height
+        << "\nbound: " << verdict.bound << "\ncost: " << verdict.cost << "\nsteps: " << verdict.steps
+        << '\n';
+    if (!verdict.wrong) continue;
+    out << "first_wrong_step: " << verdict.wrong->step
+        << "\nreason: " << reason_name(verdict.wrong->reason) << '\n';
+    code = std::max<int>(code, spec::oracle::no);
+  }
+  return code;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const std::string whose = argc == 2 ? argv[1] : "";
+  if (whose != "spec" && whose != "src") {
+    std::cerr << "usage: programs spec | src < TEXTS > ANSWERS\n";
+    return 2;
+  }
   double seconds = 0;
   for (std::string line; std::getline(std::cin, line);) {
     std::string text(std::stoul(line), '\0');
     std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
     const auto start = std::chrono::steady_clock::now();
     std::ostringstream out;
-    const int code = answer(out, text);
+    const int code = whose == "spec" ? answer(out, text) : answer_of_src(out, text);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::cout << out.str() << "exit: " << code << "\n\n";
   }
-  std::cerr << "spec_seconds " << seconds << '\n';
+  std::cerr << "seconds " << seconds << '\n';
   return 0;
 }
