@@ -711,7 +711,9 @@ move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|P|ps|ts new] kn.
       by move=> eu ev; rewrite (nth_map (0, 0)) ?size_zip ?eu ?ev ?minnn // nth_zip ?eu ?ev.
     have ez : size [seq p.1 - p.2 | p <- zip l (put x)] = rank by rewrite size_map size_zip fl fp minnn.
     rewrite (nth_zip2 addn) // (nth_zip2 subn) //.
-    by move: hi_k in_k; rewrite /plus !(nth_zip2 addn) //; lia.
+    move: lo_k hi_k in_k; rewrite /plus !(nth_zip2 addn) //.
+    move: (nth 0 l k) (nth 0 (put x) k) (nth 0 (box x) k) (nth 0 (got x) k) (nth 0 (shape _) k) => a p b e c.
+    by clear; lia.
   split=> //.
     by move=> st0 r em; case: r => //= _; rewrite em //; exact/okP.
   by rewrite /price /= (largestE st').
