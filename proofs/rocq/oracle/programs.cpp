@@ -55,8 +55,8 @@ int answer_of_src(std::ostream& out, const std::string& text) {
     }
     out << std::boolalpha << "right: " << (verdict.answer == retile::Answer::right)
         << "\nwithin_bound: " << verdict.within_bound << "\nheight: " << verdict.height
-        << "\nbound: " << verdict.bound << "\ncost: " << verdict.cost << "\nsteps: " << verdict.steps
-        << '\n';
+        << "\nbound: " << verdict.bound << "\ncost: " << verdict.cost
+        << "\nsteps: " << verdict.steps << '\n';
     if (!verdict.wrong) continue;
     out << "first_wrong_step: " << verdict.wrong->step
         << "\nreason: " << reason_name(verdict.wrong->reason) << '\n';
