@@ -38,7 +38,7 @@ constexpr std::array<Unit, 12> rates = {{{"B", 1},
                                          {"Mbit", 1'000'000, 8},
                                          {"Gbit", 1'000'000'000, 8},
                                          {"Tbit", tera, 8}}};
-constexpr std::array<Unit, 5> times = {
+constexpr std::array<Unit, 5> durations = {
     {{"ps", 1}, {"ns", 1'000}, {"us", 1'000'000}, {"ms", 1'000'000'000}, {"s", tera}}};
 
 /// A number with or without a fraction, and a unit, as a whole number of the smallest one, rounded down.
@@ -123,7 +123,7 @@ class NetworkReader {
     const auto rate = amount(scanner_, "a bandwidth", rates);
     scanner_.expect("/s");
     scanner_.expect(":");
-    const auto latency = amount(scanner_, "a latency", times);
+    const auto latency = amount(scanner_, "a latency", durations);
     if (rate.value == 0) {
       text::fail(rate.place, {Code::bad_number, "a bandwidth is at least one byte per second"});
     }

@@ -166,8 +166,7 @@ Result<std::vector<StepTime>> times_of(const Program& program, const Network& ne
     if (const Share share = share_of(step.op)) {
       bytes = of_groups(network, *groups_of(step.op), checked_product(tiles.largest()).value_or(0),
                         share);
-    } else if (std::holds_alternative<Allpermute>(step.op) ||
-               std::holds_alternative<Exchange>(step.op)) {
+    } else if (groups_of(step.op) == nullptr) {
       if (const auto whole = whole_tiles(network, step.op, tiles)) {
         bytes = *whole;
       } else {

@@ -39,6 +39,7 @@ PICKS = {
     ("exec/cuda/executor.cpp", "Exchange"): 1,
     ("foreign/coarse.cpp", "Assemble"): 1,  # an action of foreign texts
     ("many/traffic.cpp", "Exchange"): 1,  # whose boxes are listed, so that nobody needs to make them to count them
+    ("network/times.cpp", "Allpermute"): 1,  # whose whole tiles need no boxes, where it is a table
 }
 
 
