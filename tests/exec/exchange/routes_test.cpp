@@ -210,11 +210,12 @@ TEST(Routes, replicas_are_served_among_themselves_whatever_a_node_is) {
                                  {"[16{tp}64, 64]", "[64, 16{dp}64]"}}) {
     const Problem problem = parse_problem(mesh, from, to).value();
     const Routes routes(problem.from, problem.to);
+    const std::string text = std::string(from) + " to " + to;
     Size moved = 0;
     for (Size d = 0; d < 32; ++d) {
       routes.received(d, [&](const Transfer& transfer) {
         moved += transfer.source == d ? 0 : 1;
-        EXPECT_EQ(transfer.source / 8, d / 8) << from << " to " << to;
+        EXPECT_EQ(transfer.source / 8, d / 8) << text;
       });
     }
     EXPECT_GT(moved, 0);
