@@ -64,6 +64,8 @@ class EveryPair : public ::testing::TestWithParam<Row> {};
 TEST_P(EveryPair, takes_the_least_time) {
   const Mesh mesh = parse_mesh(GetParam().mesh).value();
   const spec::Mesh H = support::to_spec(mesh);
+  // The search that is compared with looks at all pairs of types, and is none of the rooms'.
+  if (support::instrumented && mesh.device_count() > 6) GTEST_SKIP() << "instrumented";
   std::mt19937_64 random(7);
   Size pairs = 0;
   Size faster = 0;  // than the plan that does not know the network
