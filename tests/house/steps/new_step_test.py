@@ -27,7 +27,7 @@ FIRST = re.compile(r"\((const )?(Dynslice|Keep)\b")
 # Calls of overloaded functions, one for each step.
 OVERLOADED = re.compile(r"^ *(make\(step, out\);)", re.MULTILINE)
 VISIT = re.compile(r"\b(?:match|std::visit)\(")
-ROOMS = ("program", "program/forms", "lower", "check", "prove", "emit", "exec/add", "exec/team", "exec/mpi")
+ROOMS = ("program", "program/forms", "lower", "network", "check", "prove", "emit", "exec/add", "exec/team", "exec/mpi")
 CONTROL = "program/apply.cpp"
 # One step picked out of the table, which a new one would pass by in silence.
 PICKED = re.compile(r"\b(?:holds_alternative|get_if|get)<(Dynslice|Allgather|Alltoall|Allpermute|Exchange|Keep|Regroup|Fetch|Assemble)>")
