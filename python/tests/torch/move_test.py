@@ -3,15 +3,9 @@
 import random
 
 import pytest
-from ranks import run
+from ranks import meshes, run
 
 torch = pytest.importorskip("torch")
-
-
-def meshes(count):
-    from torch.distributed.device_mesh import init_device_mesh
-    sizes = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (4, 2), (2, 4), (2, 2, 2)]}[count]
-    return [init_device_mesh("cpu", one, mesh_dim_names=("x", "y", "z")[:len(one)]) for one in sizes]
 
 
 def drawn(generator, mesh):

@@ -26,12 +26,6 @@ import ranks
 CHUNK = 100  # pairs of one start of all ranks, which are compiled together
 
 
-def meshes(count):
-    from torch.distributed.device_mesh import init_device_mesh
-    sizes = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (4, 2), (2, 4), (2, 2, 2)]}[count]
-    return [init_device_mesh("cpu", one, mesh_dim_names=("x", "y", "z")[:len(one)]) for one in sizes]
-
-
 def drawn(generator, mesh):
     """(shape, placements before, placements after), of those that `DTensor.redistribute` takes."""
     from torch.distributed.tensor import Partial, Replicate, Shard
@@ -102,7 +96,7 @@ def job(rank, seed, count, elements, repeat, spoil):
     from pyretile.torch import _hook, _local, _move, optimal, watch
     from pyretile.torch._words import mesh_text, placement_words
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where torch warns of its own redistributes
-    generator, listed, problems = random.Random(seed), meshes(dist.get_world_size()), []
+    generator, listed, problems = random.Random(seed), ranks.meshes(dist.get_world_size()), []
     for _ in range(count):
         mesh = generator.choice(listed)
         shape, before, after = drawn(generator, mesh)

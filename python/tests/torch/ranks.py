@@ -12,6 +12,13 @@ from datetime import timedelta
 SECONDS = 90
 
 
+def meshes(count):
+    """Meshes of so many processes, in every shape that tests draw from."""
+    from torch.distributed.device_mesh import init_device_mesh
+    sizes = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (4, 2), (2, 4), (2, 2, 2)]}[count]
+    return [init_device_mesh("cpu", one, mesh_dim_names=("x", "y", "z")[:len(one)]) for one in sizes]
+
+
 def _rank(rank, count, folder, function, args, pipe):
     answer = None
     try:
