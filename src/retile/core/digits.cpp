@@ -48,6 +48,21 @@ std::vector<Digit> take_any(std::vector<Digit>& digits, Size n) {
   return out;
 }
 
+std::vector<Digit> without(const std::vector<Digit>& digits, const Digit& taken) {
+  std::vector<Digit> out;
+  const Size top = taken.stride * taken.size;
+  for (const Digit& digit : digits) {
+    const Size end = digit.stride * digit.size;
+    if (end <= taken.stride || top <= digit.stride) {
+      out.push_back(digit);
+      continue;
+    }
+    if (digit.stride < taken.stride) out.push_back({digit.stride, taken.stride / digit.stride});
+    if (top < end) out.push_back({top, end / top});
+  }
+  return out;
+}
+
 std::optional<std::vector<Digit>> common_factors(Size count, const std::vector<Digit>& digits) {
   std::vector<Size> bounds = {1, count};
   for (const Digit& digit : digits) {

@@ -20,6 +20,9 @@ namespace retile {
 /// Precondition (asserted): there are enough.
 [[nodiscard]] std::vector<Digit> take_any(std::vector<Digit>& digits, Size n);
 
+/// The digits without one that lies within one of them, whose other parts stay, minor first.
+[[nodiscard]] std::vector<Digit> without(const std::vector<Digit>& digits, const Digit& taken);
+
 /// The coarsest factors of the numbers below `count`, major to minor, of which all these digits are made;
 /// nothing where their ends do not divide each other.
 [[nodiscard]] std::optional<std::vector<Digit>> common_factors(Size count,

@@ -66,6 +66,15 @@ std::size_t Network::level_between(Size a, Size b) const {
   return out;
 }
 
+Size Network::domain_of(Size device, std::size_t level) const {
+  Size out = 0;
+  for (std::size_t k = 0; k < all_.size(); ++k) {
+    const Digit& digit = all_[k];
+    if (level_at_[k] >= level) out += device / digit.stride % digit.size * digit.stride;
+  }
+  return out;
+}
+
 bool Network::is_regular(const DeviceTable& groups) const {
   const IotaChain* const chain = groups.chain();
   if (chain == nullptr || chain->stages().size() > 1) return false;

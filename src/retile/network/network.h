@@ -51,6 +51,8 @@ class Network {
   [[nodiscard]] bool nests(Size stride) const;
   /// The outermost level in which two devices differ. Precondition: they are two.
   [[nodiscard]] std::size_t level_between(Size a, Size b) const;
+  /// What tells the domain of level l that a device is in from the others; l may be the number of levels.
+  [[nodiscard]] Size domain_of(Size device, std::size_t level) const;
   /// Devices of a domain of level l; l may be the number of levels.
   [[nodiscard]] Size domain_size(std::size_t level) const { return domain_sizes_[level]; }
   /// Whether the rows of a table are alike in how many members are in one domain.

@@ -1,7 +1,6 @@
 #include "retile/network/plan.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "retile/lower/lower.h"
@@ -43,6 +42,15 @@ std::optional<Program> program_of(const Problem& asked, const Problem& even, boo
   return out;
 }
 
+/// A Program with what it takes.
+Result<NetworkPlan> timed(Program program, const Network& network, Size element_bytes) {
+  auto steps = times_of(program, network, element_bytes);
+  if (!steps) return refuse(steps.error());
+  const auto time = time_of(*steps);
+  if (!time) return refuse(time.error());
+  return NetworkPlan{.program = std::move(program), .steps = *std::move(steps), .time = *time};
+}
+
 }  // namespace
 
 Result<NetworkPlan> plan(const Problem& problem, const Network& network,
@@ -54,14 +62,10 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   if (!planned) return refuse(planned.error());
   auto program = retile::program_of(*planned);
   if (!program) return refuse(program.error());
-  auto steps = times_of(*program, network, options.element_bytes);
-  if (!steps) return refuse(steps.error());
-  const auto time = time_of(*steps);
-  if (!time) return refuse(time.error());
-  NetworkPlan out{.program = *std::move(program),
-                  .steps = *std::move(steps),
-                  .time = *time,
-                  .usual_time = *time};
+  auto usual_plan = timed(*std::move(program), network, options.element_bytes);
+  if (!usual_plan) return usual_plan;
+  NetworkPlan out = *std::move(usual_plan);
+  out.usual_time = out.time;
   // Tiles that are filled up to be even go by steps of the even problem (U1).
   const bool is_uneven = planned->uneven.has_value();
   const Problem& even = is_uneven ? planned->problem : problem;
@@ -71,7 +75,7 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   }
   SearchOptions search_options{.element_bytes = options.element_bytes,
                                .most_tile = planned->bound,
-                               .known = static_cast<Wide>(*time) + 1};
+                               .known = static_cast<Wide>(out.usual_time) + 1};
   if (options.memory_limit_bytes) {
     search_options.most_resident = *options.memory_limit_bytes / options.element_bytes;
     search_options.most_tile = std::max(planned->bound, *search_options.most_resident);
@@ -92,18 +96,17 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   if (found.steps) {
     auto made = program_of(problem, even, is_uneven, *found.steps);
     if (!made) return out;
-    auto times = times_of(*made, network, options.element_bytes);
-    if (!times) return refuse(times.error());
-    const auto sum = time_of(*times);
-    if (!sum) return refuse(sum.error());
+    auto faster = timed(*std::move(made), network, options.element_bytes);
+    if (!faster) return faster;
     // What lies in the array may be less than the search counted, on either side.
-    if (is_uneven && *sum > *time) return out;
-    out.program = *std::move(made);
-    out.steps = *std::move(times);
-    out.time = *sum;
+    if (is_uneven && faster->time > out.usual_time) return out;
+    out.program = std::move(faster->program);
+    out.steps = std::move(faster->steps);
+    out.time = faster->time;
   }
   if (is_uneven) return out;  // of which nothing is proved
-  out.lower_bound = static_cast<Size>(std::min<Wide>(found.lower_bound, static_cast<Wide>(*time)));
+  out.lower_bound =
+      static_cast<Size>(std::min<Wide>(found.lower_bound, static_cast<Wide>(out.usual_time)));
   out.optimal = out.time == out.lower_bound;
   return out;
 }

@@ -171,26 +171,11 @@ class NetworkReader {
       }
     }
     if (digit->size > 1) entry.level.digits = {*digit};
-    take_off(*digit);
+    free_ = without(free_, *digit);
   }
 
   [[noreturn]] static void mixed(const Place& place) {
     text::fail(place, {Code::bad_argument, "a network names axes or numbers of devices, not both"});
-  }
-
-  void take_off(const Digit& digit) {
-    std::vector<Digit> left;
-    for (const Digit& have : free_) {
-      const Size top = digit.stride * digit.size;
-      if (have.stride < digit.stride && digit.stride < have.stride * have.size) {
-        left.push_back({have.stride, digit.stride / have.stride});
-      }
-      if (have.stride < top && top < have.stride * have.size) {
-        left.push_back({top, have.stride * have.size / top});
-      }
-      if (have.stride >= top || have.stride * have.size <= digit.stride) left.push_back(have);
-    }
-    free_ = std::move(left);
   }
 
   void give_rest() {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <numeric>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -73,11 +71,8 @@ class Search {
       if (work_ > options_.most_work) break;
       std::pop_heap(heap_.begin(), heap_.end());
       heap_.pop_back();
-      Node& node = nodes_[entry.node];
-      if (node.settled && entry.label >= node.settled_at) continue;
+      const Node& node = nodes_[entry.node];
       if (entry.label != node.label) continue;  // reached for less since
-      node.settled = true;
-      node.settled_at = node.label;
       if (entry.node == goal) {
         out.time = node.label.time;
         out.lower_bound = out.time;
@@ -110,9 +105,7 @@ class Search {
     Lists lists;
     std::optional<std::size_t> pattern;  ///< a class: digits of levels up to this one are left open
     Label label;
-    Label settled_at;
     bool reached = false;
-    bool settled = false;
     Wide rest = 0;  ///< at least so much is left
     std::uint32_t parent = 0;
     Action action;
@@ -342,7 +335,6 @@ class Search {
                    std::size_t l) {
     if (!fits(tile, tile)) return;
     Lists pattern(rank_);
-    std::u32string key(1, static_cast<char32_t>(l));
     bool open = false;
     for (std::size_t i = 0; i < rank_; ++i) {
       for (const Digit& digit : network_.cut(lists[i])) {
@@ -356,13 +348,10 @@ class Search {
         }
         open = open || list.back().stride == 0;
       }
-      for (const Digit& digit : pattern[i]) {
-        key += static_cast<char32_t>(digit.stride);
-        key += static_cast<char32_t>(digit.size);
-      }
-      key += U'\xffffffff';
     }
     if (!open) return;
+    // Longer by one than the key of a state with as many digits, so none is another's.
+    std::u32string key = static_cast<char32_t>(l) + key_of(pattern);
     std::vector<Wide> traffic(levels_, 0);
     traffic[l] = static_cast<Wide>(tile);
     relax(add(std::move(key), std::move(pattern), l), at, after(label, std::move(traffic)),
@@ -420,19 +409,9 @@ class Search {
     }
     each_part(free, [&](const Digit& digit) {
       if (hole.left % digit.size != 0) return;
-      std::vector<Digit> rest;
-      for (const Digit& have : free) {
-        const Size top = digit.stride * digit.size;
-        const Size end = have.stride * have.size;
-        if (digit.stride < have.stride || digit.stride >= end) {
-          rest.push_back(have);
-          continue;
-        }
-        if (digit.stride > have.stride) rest.push_back({have.stride, digit.stride / have.stride});
-        if (top < end) rest.push_back({top, end / top});
-      }
       filled[hole.dim].push_back(digit);
-      fill(at, pattern, {hole.dim, hole.digit, hole.left / digit.size}, rest, filled);
+      fill(at, pattern, {hole.dim, hole.digit, hole.left / digit.size}, without(free, digit),
+           filled);
       filled[hole.dim].pop_back();
     });
   }

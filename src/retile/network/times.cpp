@@ -18,50 +18,28 @@ tl::unexpected<Diagnostic> too_long() {
                  .message = "the time of the plan does not fit in 63 bits of picoseconds"});
 }
 
-/// The levels of each device, as numbers of its domains: [level][device], the whole network last.
-class Domains {
- public:
-  explicit Domains(const Network& network) : network_(network) {}
-
-  /// How many of a row are in the same domain of each level, of the member with the fewest.
-  [[nodiscard]] std::vector<Size> members(const std::vector<Size>& row) const {
-    std::vector<Size> out;
-    const std::size_t levels = network_.levels().size();
-    for (std::size_t l = 0; l <= levels; ++l) {
-      std::map<Size, Size> counts;
-      for (const Size device : row) ++counts[domain(device, l)];
-      Size least = std::numeric_limits<Size>::max();
-      for (const auto& [number, count] : counts) least = std::min(least, count);
-      out.push_back(least);
-    }
-    return out;
+/// How many of a row are in the same domain of each level, of the member with the fewest.
+std::vector<Size> members_of(const Network& network, const std::vector<Size>& row) {
+  std::vector<Size> out;
+  for (std::size_t l = 0; l <= network.levels().size(); ++l) {
+    std::map<Size, Size> counts;
+    for (const Size device : row) ++counts[network.domain_of(device, l)];
+    Size least = std::numeric_limits<Size>::max();
+    for (const auto& [number, count] : counts) least = std::min(least, count);
+    out.push_back(least);
   }
-
- private:
-  /// What a device has in the digits of level l and beyond.
-  [[nodiscard]] Size domain(Size device, std::size_t l) const {
-    Size out = 0;
-    for (std::size_t k = l; k < network_.levels().size(); ++k) {
-      for (const Digit& digit : network_.levels()[k].digits) {
-        out += device / digit.stride % digit.size * digit.stride;
-      }
-    }
-    return out;
-  }
-
-  const Network& network_;
-};
+  return out;
+}
 
 using Share = std::vector<Wide> (*)(Wide tile, const std::vector<Size>& members);
 
 /// The busiest group's, level by level.
 std::vector<Wide> of_groups(const Network& network, const DeviceTable& groups, Size tile,
                             Share share) {
-  const Domains domains(network);
   std::vector<Wide> out(network.levels().size(), 0);
   const auto note = [&](const std::vector<Size>& row) {
     if (row.size() < 2) return;
-    const std::vector<Wide> here = share(static_cast<Wide>(tile), domains.members(row));
+    const std::vector<Wide> here = share(static_cast<Wide>(tile), members_of(network, row));
     for (std::size_t l = 0; l < out.size(); ++l) out[l] = std::max(out[l], here[l]);
   };
   if (network.is_regular(groups)) {

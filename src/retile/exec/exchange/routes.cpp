@@ -39,17 +39,6 @@ Routes::End::End(const Layout& end) : layout(&end) {
   for (const auto& digits : map.digits()) tiles.push_back({digits, product_of(digits)});
 }
 
-Size Routes::Along::number(Size position) const {
-  Size out = 0;
-  Size unit = 1;
-  for (const Part& part : parts) {
-    if (part.copied) continue;
-    out += unit * (position / part.digit.stride % part.digit.size);
-    unit *= part.digit.size;
-  }
-  return out;
-}
-
 Size Routes::Along::place(Size number, Size position) const {
   Size out = 0;
   for (const Part& part : parts) {
@@ -116,7 +105,6 @@ Routes::Along Routes::along(std::size_t k, const std::vector<Digit>& atoms) cons
     out.parts.push_back({.digit = atom, .weight = weight});
     weight *= atom.size;
   }
-  out.count = weight;
   if (weight != met) out = {};  // an atom goes beyond what all old tiles meet
   return out;
 }
@@ -136,11 +124,12 @@ Routes::Turns Routes::turns(const std::optional<std::vector<Digit>>& atoms) cons
     return true;
   };
   for (Along& along : out.along) {
-    along.count = 1;
+    std::vector<Digit> rest;
     for (Along::Part& part : along.parts) {
       part.copied = copy(part.digit);
-      if (!part.copied) along.count *= part.digit.size;
+      if (!part.copied) rest.push_back(part.digit);
     }
+    along.rest = {rest, product_of(rest)};
   }
   for (const Digit& atom : replicas(to_)) {
     if (copy(atom)) {

@@ -116,9 +116,8 @@ class Routes {
     };
     bool by_digits = false;   ///< else the number is how many tiles are before it
     std::vector<Part> parts;  ///< minor to major; the copied ones count nothing
-    Size count = 1;           ///< of numbers
+    Numeral rest;             ///< the others: these are numbers
 
-    [[nodiscard]] Size number(Size position) const;
     /// The place among all that meet the old tile of what has a number, where the copied digits are
     /// those of a position.
     [[nodiscard]] Size place(Size number, Size position) const;
@@ -221,7 +220,7 @@ void Routes::received(Size device, Use&& use) const {
       for (std::size_t k = 0; k < rank_; ++k) {
         const Along& along = turns.along[k];
         const Piece& piece = old_at(lines[k], chosen[k]);
-        turn = along.by_digits ? turn * along.count + along.number(position)
+        turn = along.by_digits ? turn * along.rest.count + along.rest.number(position)
                                : turn * piece.count + (mine[k] - piece.first);
       }
       turn = turn * turns.replica.count + turns.replica.number(position);
@@ -253,7 +252,7 @@ void Routes::sent_by(const Turns& turns, Size device, Use&& use) const {
     holders += from_.tiles[k].position(mine[k]);
     lines.push_back(new_line(k, mine[k]));
     if (lines.back().count == 0) return;
-    count *= turns.along[k].by_digits ? turns.along[k].count : lines.back().count;
+    count *= turns.along[k].by_digits ? turns.along[k].rest.count : lines.back().count;
   }
   Transfer transfer{0, device, Shape(rank_), Shape(rank_), Shape(rank_)};
   for (Size turn = turns.holder.number(position); turn < count; turn += turns.holder.count) {
@@ -262,7 +261,7 @@ void Routes::sent_by(const Turns& turns, Size device, Use&& use) const {
     bool some = true;
     for (std::size_t k = rank_; k-- > 0;) {
       const Along& along = turns.along[k];
-      const Size numbers_along = along.by_digits ? along.count : lines[k].count;
+      const Size numbers_along = along.by_digits ? along.rest.count : lines[k].count;
       const Size number = rest % numbers_along;
       const Piece& piece =
           new_at(lines[k], along.by_digits ? along.place(number, position) : number);
