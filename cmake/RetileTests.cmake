@@ -54,7 +54,7 @@ set(RETILE_TIMEOUT_all 300)
 set(RETILE_WITH_ALL
     "^exec\\.mpi\\..*\\.ranks_(3|6|8|12|64)$"
     "^exec\\.mpi\\.(redistribute|planned)\\.ranks_24$"
-    "^exec\\.mpi\\.nodes\\.(TwoNodes|Tcp)$"
+    "^exec\\.mpi\\.nodes\\.(TwoNodes|FourNodes|Tcp)$"
     "^cli\\.run_mpi_everysize$"
     "^cli\\.many_run_every$"
     "^cli\\.spmd_run_listings$"

@@ -32,6 +32,8 @@ using test::processes;
 int sends_begun = 0;
 std::array<int, 256> sent_to;  // the last ones, by their number
 int polls_begun = 0;
+Size gathered_from_others = 0;  // bytes that MPI gathered from processes of other nodes
+Size node_processes = 1;        // that are taken for a node
 
 /// For every process the first one that it shares memory with, in blocks of so many.
 std::vector<int> nodes_of(MPI_Comm comm, Size block_processes = 0) {
@@ -323,6 +325,25 @@ TEST(Nodes, only_what_crosses_nodes_is_sent) {
   EXPECT_EQ(sends_begun - before, 2);  // one to each process of the other node
 }
 
+TEST(Nodes, what_is_gathered_enters_a_node_once) {
+  for (const Size block : {2, 3, 4}) {
+    const auto nodes = nodes_of(MPI_COMM_WORLD, block);
+    const auto sizes = sizes_of(nodes);
+    if (one_node(nodes) || sizes.back() != block || sizes.front() != block) continue;
+    const test::Blocks blocks(block);
+    node_processes = block;
+    const Program program = gather();  // 15 elements from everyone
+    auto made = moved(program, 4, {.chunk_bytes = 200, .strategy = Strategy::collectives});
+    const Bytes in = pattern_tile(program.from, process(), 4);
+    Bytes out(static_cast<std::size_t>(made.out_bytes()));
+    gathered_from_others = 0;
+    EXPECT_TRUE(made.run(in, out));
+    long of_node = gathered_from_others;
+    MPI_Allreduce(MPI_IN_PLACE, &of_node, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT_EQ(of_node, static_cast<long>(sizes.size()) * (processes() - block) * 60) << block;
+  }
+}
+
 TEST(Nodes, over_nodes_wrong_buffers_are_refused_on_all_and_the_next_run_is_right) {
   for (const Size block : block_sizes()) {
     const test::Blocks blocks(block);
@@ -546,4 +567,44 @@ extern "C" int MPI_Iallreduce(const void* send, void* receive, int count, MPI_Da
                               MPI_Op operation, MPI_Comm comm, MPI_Request* request) {
   ++retile::polls_begun;
   return PMPI_Iallreduce(send, receive, count, type, operation, comm, request);
+}
+
+namespace {
+
+/// Counts what a process gets of others: so much of each member.
+template <typename Bytes>
+void count_gathered(MPI_Comm comm, const Bytes& bytes_of) {
+  const int members = static_cast<int>(retile::test::processes_of(comm));
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Comm_group(comm, &group);
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  for (int member = 0; member < members; ++member) {
+    int process = 0;
+    MPI_Group_translate_ranks(group, 1, &member, all, &process);
+    if (process / retile::node_processes != retile::test::process() / retile::node_processes) {
+      retile::gathered_from_others += bytes_of(member);
+    }
+  }
+  MPI_Group_free(&group);
+  MPI_Group_free(&all);
+}
+
+}  // namespace
+
+extern "C" int MPI_Allgather(const void* send, int count, MPI_Datatype type, void* receive,
+                             int received, MPI_Datatype received_type, MPI_Comm comm) {
+  int bytes = 0;
+  MPI_Type_size(received_type, &bytes);
+  count_gathered(comm, [&](int) { return retile::Size{received} * bytes; });
+  return PMPI_Allgather(send, count, type, receive, received, received_type, comm);
+}
+
+extern "C" int MPI_Allgatherv(const void* send, int count, MPI_Datatype type, void* receive,
+                              const int* counts, const int* offsets, MPI_Datatype received_type,
+                              MPI_Comm comm) {
+  int bytes = 0;
+  MPI_Type_size(received_type, &bytes);
+  count_gathered(comm, [&](int member) { return retile::Size{counts[member]} * bytes; });
+  return PMPI_Allgatherv(send, count, type, receive, counts, offsets, received_type, comm);
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Processes on two nodes, and over TCP.
+"""Processes on two nodes and on four, and over TCP.
 
     nodes_test.py TwoNodes    on one machine: two sets of network, host name, process and shared memory namespaces
+    nodes_test.py FourNodes   four of them
     nodes_test.py Tcp         on one node, without shared memory between processes
 
 RETILE, NODES_TEST and LATE_FAILURE name the programs. Ends with 77 and the reason where namespaces are not permitted.
@@ -15,7 +16,7 @@ import sys
 import time
 import unittest
 
-from two_nodes import MPIRUN, Nodes, go_inside, why_not
+from namespaces import MPIRUN, Nodes, go_inside, why_not
 
 SKIPPED = 77
 PROBLEM = ["--mesh", "x:4", "[4{x}16, 12]", "[16, 3{x}12]"]
@@ -44,22 +45,22 @@ class TwoNodes(Case):
     def setUpClass(cls):
         cls.nodes = cls.enterClassContext(Nodes())
 
-    def mpirun(self, on_a, on_b, *command):
-        return self.nodes.mpirun(on_a, on_b, *command)
+    def mpirun(self, counts, *command):
+        return self.nodes.mpirun(counts, *command)
 
     def test_every_strategy_moves_every_element(self):
         for on_a, on_b in ((2, 2), (1, 1), (3, 1), (1, 2)):
             with self.subTest(a=on_a, b=on_b):
-                self.passed(ran(self.mpirun(on_a, on_b, os.environ["NODES_TEST"]), RETILE_TEST_NODES=f"{on_a},{on_b}"))
+                self.passed(ran(self.mpirun((on_a, on_b), os.environ["NODES_TEST"]), RETILE_TEST_NODES=f"{on_a},{on_b}"))
 
     def test_one_node_is_not_taken_for_two(self):
-        self.saw_other_nodes(ran(self.mpirun(4, 0, os.environ["NODES_TEST"]), RETILE_TEST_NODES="2,2"))
+        self.saw_other_nodes(ran(self.mpirun((4, 0), os.environ["NODES_TEST"]), RETILE_TEST_NODES="2,2"))
 
     def test_two_nodes_are_not_taken_for_one(self):
-        self.saw_other_nodes(ran(self.mpirun(2, 2, os.environ["NODES_TEST"]), RETILE_TEST_NODES="4"))
+        self.saw_other_nodes(ran(self.mpirun((2, 2), os.environ["NODES_TEST"]), RETILE_TEST_NODES="4"))
 
     def run_retile(self, *arguments):
-        done = subprocess.run(self.mpirun(2, 2, os.environ["RETILE"], "run", *PROBLEM, *arguments), stdout=subprocess.PIPE,
+        done = subprocess.run(self.mpirun((2, 2), os.environ["RETILE"], "run", *PROBLEM, *arguments), stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=60, check=False)
         return done
 
@@ -84,11 +85,21 @@ class TwoNodes(Case):
         for strategy in ("collectives", "direct", "mixed"):
             with self.subTest(strategy=strategy):
                 begun = time.monotonic()
-                done = ran(self.mpirun(2, 2, os.environ["LATE_FAILURE"], strategy))
+                done = ran(self.mpirun((2, 2), os.environ["LATE_FAILURE"], strategy))
                 self.assertLess(time.monotonic() - begun, 10)
                 self.assertNotEqual(done.returncode, 0, done.stdout)
                 self.assertRegex(done.stdout, "process rank 1 .* exited on signal 9")
                 self.assertNotIn("survived", done.stdout)
+
+
+class FourNodes(Case):
+    def test_every_strategy_moves_every_element(self):
+        with Nodes(4) as nodes:
+            for counts in ((2, 2, 2, 2), (3, 1, 0, 2)):
+                with self.subTest(counts=counts):
+                    started = ",".join(str(count) for count in counts if count > 0)
+                    self.passed(ran(nodes.mpirun(counts, os.environ["NODES_TEST"]), RETILE_TEST_NODES=started))
+            self.saw_other_nodes(ran(nodes.mpirun((2, 2, 2, 2), os.environ["NODES_TEST"]), RETILE_TEST_NODES="4,4"))
 
 
 class Tcp(Case):
@@ -108,7 +119,7 @@ class Tcp(Case):
 
 def main():
     which = sys.argv[1]
-    if which == "TwoNodes":
+    if which != "Tcp":
         reason = why_not()
         if reason:
             print("skipped: " + reason)

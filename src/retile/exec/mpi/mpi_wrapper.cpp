@@ -224,6 +224,12 @@ Result<void> Communicator::allgather(std::span<const std::byte> send, std::byte*
                  "MPI_Allgatherv");
 }
 
+Result<void> Communicator::allgather_in_place(std::byte* receive, const Parts& received) const {
+  return outcome(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, receive, received.counts.data(),
+                                received.offsets.data(), MPI_BYTE, handle_),
+                 "MPI_Allgatherv");
+}
+
 Result<void> Communicator::alltoall(const std::byte* send, const Parts& sent, std::byte* receive,
                                     const Parts& received) const {
   return outcome(MPI_Alltoallv(send, sent.counts.data(), sent.offsets.data(), MPI_BYTE, receive,

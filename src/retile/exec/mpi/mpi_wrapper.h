@@ -112,6 +112,8 @@ class Communicator final : public Processes {
   /// Every process sends its bytes to all, as many as the others expect.
   [[nodiscard]] Result<void> allgather(std::span<const std::byte> send, std::byte* receive,
                                        const Parts& received) const;
+  /// The same, where the bytes of this process are already in their place.
+  [[nodiscard]] Result<void> allgather_in_place(std::byte* receive, const Parts& received) const;
   /// Every process sends `bytes` bytes to each.
   [[nodiscard]] Result<void> alltoall(const std::byte* send, std::byte* receive, Size bytes) const;
   /// Every process sends a part to each.

@@ -16,6 +16,7 @@
 #include "retile/exec/add/order.h"
 #include "retile/exec/mpi/collectives/group_move.h"
 #include "retile/exec/mpi/collectives/member_boxes.h"
+#include "retile/exec/mpi/collectives/node_gather.h"
 #include "retile/exec/mpi/collectives/ordered_move.h"
 #include "retile/program/apply.h"
 #include "retile/program/moves.h"
@@ -47,6 +48,12 @@ const DeviceTable* moving_groups(const Op& op) {
   if (keeps_part(op)) return nullptr;
   return groups_of(op);
 }
+
+/// Who moves something together, and how tiles are gathered where they are on several nodes.
+struct Group {
+  Communicator all;
+  std::optional<NodeGather> by_nodes = {};
+};
 
 /// A step of a group alone: of its members' tiles, by their places in it.
 struct GroupStep {
@@ -114,8 +121,9 @@ class Collectives final : public Mover {
   std::optional<Reduction> reduction_;    // of a Program that MPI adds for
   std::vector<std::vector<Size>> ranks_;  // of tiles before every step of one that adds
   std::vector<Split> splits_;
+  std::vector<std::optional<MemberPlaces>> places_;  // of the members of this process's group
   std::vector<std::size_t> group_of_step_;
-  std::vector<Communicator> groups_;
+  std::vector<Group> groups_;
   std::vector<Move> moves_;
   Size shift_bytes_ = 0;  // a dynslice of whole rows only moves the start
   Size received_ = 0;
@@ -142,6 +150,7 @@ void Collectives::find_groups() {
     if (known != tables.end()) continue;
     const Membership mine = membership(*table, comm_.process());
     const Size lowest = *std::min_element(mine.members.begin(), mine.members.end());
+    places_.push_back(MemberPlaces::find(mine.members, mine.position, task_.nodes));
     splits_.push_back({.color = static_cast<int>(lowest), .key = static_cast<int>(mine.position)});
     tables.push_back(table);
   }
@@ -150,8 +159,9 @@ void Collectives::find_groups() {
 
 /// Collective.
 void Collectives::split_groups() {
-  for (const Split& split : splits_) {
-    groups_.push_back(comm_.split(split.color, split.key));
+  for (std::size_t k = 0; k < splits_.size(); ++k) {
+    groups_.push_back({.all = comm_.split(splits_[k].color, splits_[k].key)});
+    if (places_[k]) groups_.back().by_nodes.emplace(*std::move(places_[k]), groups_.back().all);
   }
 }
 
@@ -195,7 +205,9 @@ GroupStep Collectives::group_step_of(auto collective, std::size_t step) {
 
 StepMove Collectives::group_move_of(Call call, const GroupStep& moved, std::size_t step) {
   if (moved.before.size() == 1) return kept_move_of(moved);
-  GroupMove move(call, moved.before, moved.moves, groups_[group_of_step_[step]], limits_,
+  Group& group = groups_[group_of_step_[step]];
+  GroupMove move(call, moved.before, moved.moves, group.all,
+                 group.by_nodes ? &*group.by_nodes : nullptr, limits_,
                  reduction_ ? &*reduction_ : nullptr);
   const Size buffer_bytes = move.buffer_bytes();
   return {.run = std::move(move), .buffer_bytes = buffer_bytes};

@@ -50,9 +50,11 @@ bool all_alike(const TileShapes& tiles) {
 }  // namespace
 
 GroupMove::GroupMove(Call call, const TileShapes& before, const Moves& moves,
-                     const Communicator& group, const Limits& limits, const Reduction* reduction)
+                     const Communicator& group, NodeGather* by_nodes, const Limits& limits,
+                     const Reduction* reduction)
     : call_(call),
       group_(group),
+      by_nodes_(by_nodes),
       reduction_(reduction),
       element_bytes_(limits.element_bytes),
       tile_bytes_(box_bytes(before[index(group.process())], limits.element_bytes)) {
@@ -103,6 +105,7 @@ Result<void> GroupMove::call(const std::byte* out, std::byte* in, Size begin) {
   const std::byte* const part = !sends_ && bytes > 0 ? out + begin : nullptr;
   switch (call_) {
     case Call::allgather:
+      if (by_nodes_ != nullptr) return (*by_nodes_)({part, index(bytes)}, in, receives_->parts());
       if (blocks_) return group_.allgather(part, in, bytes);
       return group_.allgather({part, index(bytes)}, in, receives_->parts());
     case Call::alltoall:

@@ -8,6 +8,7 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/mpi/collectives/member_boxes.h"
+#include "retile/exec/mpi/collectives/node_gather.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
 #include "retile/program/moves.h"
 
@@ -30,10 +31,11 @@ class GroupMove {
   /// \param before  the tiles of all members; of those that are added all alike
   /// \param moves   by places in the group, at most one for each pair; where all tiles before and
   ///     after are alike, those of this process are enough
-  /// \param reduction     of what is added
-  /// \param group, reduction  outlive the move
+  /// \param by_nodes   how tiles are gathered where the group is on several nodes, or null
+  /// \param reduction  of what is added
+  /// \param group, by_nodes, reduction  outlive the move
   GroupMove(Call call, const TileShapes& before, const Moves& moves, const Communicator& group,
-            const Limits& limits, const Reduction* reduction);
+            NodeGather* by_nodes, const Limits& limits, const Reduction* reduction);
 
   /// Bytes of the buffer that it needs.
   [[nodiscard]] Size buffer_bytes() const { return packed_sides() * side_bytes(); }
@@ -51,6 +53,7 @@ class GroupMove {
 
   Call call_;
   const Communicator& group_;
+  NodeGather* by_nodes_;
   const Reduction* reduction_;
   Size element_bytes_;
   Size tile_bytes_;                      // before the step
