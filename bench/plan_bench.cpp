@@ -1,7 +1,9 @@
 // How long does planning take, and do plans for many devices lower and check fast? Random problems
 // drawn as in the paper's evaluation (Sec. 8, tests/support/random_problems.h).
 //
-//   plan_bench [--problems N] [--seed S] [--only TEXT] [--output FILE.json]
+//   plan_bench [--problems N] [--seed S] [--only TEXT] [--network LINKS] [--output FILE.json]
+//
+// With --network also how much longer planning for these links takes, of groups of successive devices.
 //
 // A line per case: median, 99th percentile and maximum of the processor time of one call of `plan`,
 // the target, and how many plans are proved optimal. The raw file has every time, the calibration
@@ -12,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -22,6 +25,8 @@
 #include "bench/plan_cases.h"
 #include "retile/check/check.h"
 #include "retile/lower/lower.h"
+#include "retile/network/plan.h"
+#include "retile/network/read.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
@@ -57,10 +62,14 @@ double peak_mib() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-Json run(const Case& test, int problems, std::uint64_t seed) {
+/// \param links  of a network, or empty
+Json run(const Case& test, int problems, std::uint64_t seed, const std::string& links) {
   support::Random random(seed);
   const Mesh mesh = retile::parse_mesh(test.mesh).value();
   std::vector<double> times;
+  std::vector<double> network_times;
+  std::vector<double> network_ratios;
+  int least = 0;double gu = 0, gl = 0;
   std::vector<double> lower_times;
   std::vector<double> check_times;
   int optimal = 0;
@@ -80,6 +89,17 @@ Json run(const Case& test, int problems, std::uint64_t seed) {
       std::exit(1);
     }
     times.push_back(time);
+    if (!links.empty()) {
+      const auto network =
+          retile::network::read_network(links, "--network", {}, mesh.device_count()).value();
+      const double begin = now_ms();
+      const auto for_network = retile::network::plan(problem, network, {}).value();
+      network_times.push_back(now_ms() - begin);
+      network_ratios.push_back(network_times.back() / time);
+      gu += std::log(double(for_network.time + 1) / double(for_network.usual_time + 1));
+      gl += std::log(double(for_network.time + 1) / double(for_network.lower_bound + 1));
+      least += for_network.optimal ? 1 : 0;
+    }
     optimal += plan->optimal ? 1 : 0;
     permuted += plan->permutes() > 0 ? 1 : 0;
     states = std::max(states, plan->states);
@@ -140,6 +160,18 @@ Json run(const Case& test, int problems, std::uint64_t seed) {
         quantile(lower_times, 0.5), quantile(lower_times, 1), quantile(check_times, 0.5),
         quantile(check_times, 1), lines);
   }
+  if (!links.empty()) {
+    out["network"] = {{"links", links},
+                      {"median_ms", quantile(network_times, 0.5)},
+                      {"p99_ms", quantile(network_times, 0.99)},
+                      {"max_ms", quantile(network_times, 1)},
+                      {"median_of_ratios", quantile(network_ratios, 0.5)},
+                      {"optimal", least}};
+    fmt::print("  for a network: median {:.3f}, p99 {:.3f}, max {:.3f} ms; {:.1f} times as long; optimal {}\n",
+               quantile(network_times, 0.5), quantile(network_times, 0.99),
+               quantile(network_times, 1), quantile(network_ratios, 0.5), least);
+  }
+  if (!links.empty()) fmt::print("    time/usual {:.3f}  time/bound {:.3f}\n", std::exp(gu/problems), std::exp(gl/problems));
   out["times_ms"] = Json::array();
   for (const double time : times) {
     out["times_ms"].push_back(static_cast<double>(static_cast<long>(time * 1e4 + 0.5)) / 1e4);
@@ -153,12 +185,14 @@ int main(int argc, char** argv) {
   int problems = 1000;
   std::uint64_t seed = 1;
   std::string only;
+  std::string links;
   std::string output;
   for (int k = 1; k + 1 < argc; k += 2) {
     const std::string key = argv[k];
     if (key == "--problems") problems = std::atoi(argv[k + 1]);
     if (key == "--seed") seed = std::strtoull(argv[k + 1], nullptr, 10);
     if (key == "--only") only = argv[k + 1];
+    if (key == "--network") links = argv[k + 1];
     if (key == "--output") output = argv[k + 1];
   }
   Json result;
@@ -176,7 +210,7 @@ int main(int argc, char** argv) {
   result["cases"] = Json::array();
   for (const Case& test : cases()) {
     if (test.name.find(only) != std::string::npos)
-      result["cases"].push_back(run(test, problems, seed));
+      result["cases"].push_back(run(test, problems, seed, links));
   }
   result["calibration_after_ms"] = calibration_ms();
   fmt::print("calibration: {:.1f} ms; peak memory {:.0f} MiB\n",

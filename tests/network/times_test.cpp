@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,14 @@ namespace {
 using Bytes = std::vector<Size>;
 
 std::vector<network::StepTime> times(const std::string& program, const std::string& links) {
-  const Program read = parse_programs(program, "times").value().front();
-  const auto made = network::read_network(links, "--network", *read.mesh, read.devices);
-  return network::times_of(read, made.value(), 2).value();
+  const auto read = parse_programs(program, "times");
+  EXPECT_TRUE(read) << render(read.error());
+  const Program& first = read.value().front();
+  const auto made = network::read_network(links, "--network", *first.mesh, first.devices);
+  EXPECT_TRUE(made) << render(made.error());
+  const auto out = network::times_of(first, made.value(), 2);
+  EXPECT_TRUE(out) << render(out.error());
+  return out.value();
 }
 
 TEST(Times, an_allgather_enters_every_node_once) {
@@ -73,6 +80,80 @@ TEST(Times, a_permutation_takes_its_slowest_way) {
   const auto across =
       times(head + "[2{2:2,1:2}8]\nallpermute source=[0,2,1,3]\n", "n:1B/s:0s,a:4B/s:0s");
   EXPECT_EQ(across[0].bytes, (Bytes{0, 4}));
+}
+
+/// Numbers written one by one, as groups of so many or as one list.
+std::string written(const std::vector<Size>& numbers, std::size_t columns) {
+  std::string out = "[";
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const bool begins = columns > 0 && k % columns == 0;
+    out += std::string(k == 0 ? "" : ",") + (begins ? "[" : "") + std::to_string(numbers[k]) +
+           (columns > 0 && (k + 1) % columns == 0 ? "]" : "");
+  }
+  return out + "]";
+}
+
+TEST(Times, tables_in_digits_are_as_those_written_one_by_one) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::size_t n) { return random() % n; };
+  int crossing = 0;
+  for (int k = 0; k < 3000; ++k) {
+    // Devices, turned as a mesh is; and levels that need not end where its axes do.
+    IotaStage stage;
+    Size devices = 1;
+    for (std::size_t d = 0; d < 2 + below(3); ++d) {
+      stage.shape.push_back(static_cast<Size>(2 + below(3)));
+      stage.transpose.push_back(d);
+      devices *= stage.shape.back();
+    }
+    std::shuffle(stage.transpose.begin(), stage.transpose.end(), random);
+    std::vector<Size> sizes;
+    for (Size n = 2; n < devices; ++n) {
+      if (devices % n == 0 && (sizes.empty() || n % sizes.back() == 0) && below(2) == 0)
+        sizes.push_back(n);
+    }
+    std::string links;
+    Size rate = 1000;
+    for (const Size size : sizes) {
+      links += std::to_string(size) + ":" + std::to_string(rate) + "B/s:0s,";
+      rate /= 2;
+    }
+    links += "*:1B/s:0s";
+    IotaChain chain(devices);
+    chain.append(stage);
+    const std::string all = std::to_string(devices);
+    std::string shape;
+    std::string turned;
+    for (std::size_t d = 0; d < stage.shape.size(); ++d) {
+      shape += (d == 0 ? "" : ",") + std::to_string(stage.shape[d]);
+      turned += (d == 0 ? "" : ",") + std::to_string(stage.transpose[d]);
+    }
+    const std::string iota = "<=[" + shape + "]T(" + turned + ")";
+    const auto end = [&](Size tile) {
+      const std::string cut = "{1:" + std::to_string(36 * devices / tile) + "}";
+      return "[" + std::to_string(tile) + (tile < 36 * devices ? cut : "") +
+             (tile < 36 * devices ? std::to_string(36 * devices) : "") + "]\n";
+    };
+    std::size_t columns = 2 + below(static_cast<std::size_t>(devices) - 1);
+    while (static_cast<std::size_t>(devices) % columns != 0) --columns;
+    const std::string count = std::to_string(columns);
+    const std::string rows = std::to_string(static_cast<std::size_t>(devices) / columns);
+    const auto same = [&](Size tile, const std::string& step, const std::string& in_digits,
+                          const std::string& listed) {
+      const std::string head =
+          "retile.program/1\nmesh d:" + all + "\nfrom " + end(36) + "to " + end(tile);
+      const auto got = times(head + step + in_digits + "\n", links);
+      EXPECT_EQ(got[0].bytes, times(head + step + listed + "\n", links)[0].bytes)
+          << head << step << in_digits << ' ' << links;
+      crossing += std::count(got[0].bytes.begin(), got[0].bytes.end(), 0) == 0 ? 1 : 0;
+    };
+    same(36, "allpermute source=", "[" + all + "]" + iota, written(chain.list(), 0));
+    if (columns > 1) {
+      same(36 * static_cast<Size>(columns), "allgather dim=0 groups=", "[" + rows + "," + count + "]" + iota,
+           written(chain.list(), columns));
+    }
+  }
+  EXPECT_GT(crossing, 1000);
 }
 
 TEST(Times, a_slice_takes_none) {

@@ -65,9 +65,13 @@ std::string timed_text(const network::NetworkPlan& plan, const network::Network&
   }
   if (steps.empty()) out += "nothing to do\n";
   out += fmt::format("time {}", time_text(plan.time));
-  out +=
-      plan.optimal ? ", the least of steps along one dimension each\n" : ", not proved the least";
-  if (!plan.optimal) {
+  const auto& taken = plan.program.steps;
+  if (plan.optimal && std::any_of(taken.begin(), taken.end(), over_dims)) {
+    out += "; no steps along one dimension each take less\n";
+  } else if (plan.optimal) {
+    out += ", the least of steps along one dimension each\n";
+  } else {
+    out += ", not proved the least";
     if (plan.lower_bound > 0) out += ": at least " + time_text(plan.lower_bound);
     if (!plan.complete && plan.work > 0) out += "; the search stopped at its limit";
     out += "\n";

@@ -151,6 +151,17 @@ Size IotaChain::at(Size position) const {
   return position;
 }
 
+std::optional<std::vector<Digit>> IotaChain::digits() const {
+  if (stages_.empty()) return std::vector<Digit>{{1, size_}};
+  if (stages_.size() > 1) return std::nullopt;
+  const Loops loops = loops_of(stages_.front());
+  std::vector<Digit> out;
+  for (std::size_t k = loops.extents.size(); k-- > 0;) {
+    out.push_back({loops.strides[k], loops.extents[k]});
+  }
+  return out;
+}
+
 std::vector<Size> IotaChain::list() const {
   std::vector<Size> numbers(static_cast<std::size_t>(size_));
   std::iota(numbers.begin(), numbers.end(), Size{0});
@@ -206,33 +217,30 @@ IotaChain IotaChain::simplified() const {
 std::optional<IotaChain> chain_of(const std::vector<Size>& numbers) {
   const auto n = static_cast<Size>(numbers.size());
   const auto at = [&](Size position) { return numbers[static_cast<std::size_t>(position)]; };
-  struct Digit {
-    Size count, weight;
-  };
   std::vector<Digit> digits;  // of a position, the fastest first
   for (Size stride = 1; stride < n;) {
-    Digit digit{.count = 1, .weight = at(stride)};
-    while (stride * digit.count < n && at(stride * digit.count) == digit.count * digit.weight) {
-      ++digit.count;
+    Digit digit{.stride = at(stride), .size = 1};
+    while (stride * digit.size < n && at(stride * digit.size) == digit.size * digit.stride) {
+      ++digit.size;
     }
-    if (digit.weight < 1 || digit.count == 1 || n % (stride * digit.count) != 0) return {};
-    stride *= digit.count;
+    if (digit.stride < 1 || digit.size == 1 || n % (stride * digit.size) != 0) return {};
+    stride *= digit.size;
     digits.push_back(digit);
   }
   std::reverse(digits.begin(), digits.end());
   std::vector<Digit> dims = digits;  // of a number, the slowest first
   std::sort(dims.begin(), dims.end(),
-            [](const Digit& a, const Digit& b) { return a.weight > b.weight; });
+            [](const Digit& a, const Digit& b) { return a.stride > b.stride; });
   IotaStage stage;
-  for (const Digit& dim : dims) stage.shape.push_back(dim.count);
+  for (const Digit& dim : dims) stage.shape.push_back(dim.size);
   for (const Digit& digit : digits) {
-    const auto same = [&](const Digit& dim) { return dim.weight == digit.weight; };
+    const auto same = [&](const Digit& dim) { return dim.stride == digit.stride; };
     const auto found = std::find_if(dims.begin(), dims.end(), same);
     stage.transpose.push_back(static_cast<std::size_t>(found - dims.begin()));
   }
   // Digits of one weight are no numbers of a mesh: no transposition has them.
   for (std::size_t k = 1; k < dims.size(); ++k) {
-    if (dims[k - 1].weight == dims[k].weight) return {};
+    if (dims[k - 1].stride == dims[k].stride) return {};
   }
   IotaChain out(n);
   if (!stage.shape.empty()) out.append(std::move(stage));

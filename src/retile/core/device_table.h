@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "retile/core/mesh.h"
 #include "retile/core/size.h"
 
 namespace retile {
@@ -37,6 +38,10 @@ class IotaChain {
 
   /// The number at `position`; O(sum of the stages' ranks).
   [[nodiscard]] Size at(Size position) const;
+
+  /// The digits of the number that those of the position are, minor to major in the position; nothing of a
+  /// chain of several stages.
+  [[nodiscard]] std::optional<std::vector<Digit>> digits() const;
 
   /// All numbers in order; O(size * sum of ranks).
   [[nodiscard]] std::vector<Size> list() const;

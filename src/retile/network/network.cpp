@@ -88,6 +88,14 @@ bool Network::is_regular(const DeviceTable& groups) const {
   return true;
 }
 
+std::vector<Size> Network::members_of(const std::vector<Digit>& digits) const {
+  std::vector<Size> out(levels_.size() + 1, 1);
+  for (const Digit& digit : cut(digits)) {
+    for (std::size_t l = level_of(digit) + 1; l < out.size(); ++l) out[l] *= digit.size;
+  }
+  return out;
+}
+
 std::vector<Digit> Network::cut(const std::vector<Digit>& digits) const {
   std::vector<Digit> out;
   for (Digit digit : digits) {

@@ -57,6 +57,9 @@ class Network {
   [[nodiscard]] Size domain_size(std::size_t level) const { return domain_sizes_[level]; }
   /// Whether the rows of a table are alike in how many members are in one domain.
   [[nodiscard]] bool is_regular(const DeviceTable& groups) const;
+  /// Of devices that differ in some digits, how many are in one domain of each level, and at the last place
+  /// how many there are.
+  [[nodiscard]] std::vector<Size> members_of(const std::vector<Digit>& digits) const;
   /// Digits cut where levels meet, minor to major as they stand.
   [[nodiscard]] std::vector<Digit> cut(const std::vector<Digit>& digits) const;
 

@@ -57,7 +57,6 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
                          const PlanOptions& options) {
   PlanOptions usual = options;
   usual.cost_model = CostModel::paper;
-  usual.steps = Scope::one_dim;
   const auto planned = retile::plan(problem, usual);
   if (!planned) return refuse(planned.error());
   auto program = retile::program_of(*planned);

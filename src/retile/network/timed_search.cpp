@@ -204,16 +204,6 @@ class Search {
 
   // ---- Steps ------------------------------------------------------------------------------------
 
-  [[nodiscard]] std::vector<Size> members_of(const std::vector<Digit>& digits) const {
-    std::vector<Size> out(levels_ + 1, 1);
-    for (const Digit& digit : network_.cut(digits)) {
-      for (std::size_t l = network_.level_of(digit) + 1; l <= levels_; ++l) {
-        out[l] *= digit.size;
-      }
-    }
-    return out;
-  }
-
   [[nodiscard]] Label after(const Label& label, std::vector<Wide> traffic) const {
     for (Wide& amount : traffic) amount *= static_cast<Wide>(options_.element_bytes);
     return {sum(label.time, network_.time(traffic)), label.moves + 1};
@@ -257,7 +247,7 @@ class Search {
   };
 
   void take(std::uint32_t at, const Popped& off) {
-    const std::vector<Size> members = members_of(off.digits);
+    const std::vector<Size> members = network_.members_of(off.digits);
     const Size n = members.back();
     const auto gathered = checked_mul(off.tile, n);
     if (gathered && fits(off.tile, *gathered)) {

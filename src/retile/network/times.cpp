@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "retile/core/cases.h"
+#include "retile/core/digits.h"
 #include "retile/program/apply.h"
 #include "retile/program/moves.h"
 #include "retile/program/tile_shapes.h"
@@ -31,6 +32,13 @@ std::vector<Size> members_of(const Network& network, const std::vector<Size>& ro
   return out;
 }
 
+/// Whether levels end where digits do, or at a divisor.
+bool nest(const Network& network, const std::vector<Digit>& digits) {
+  return std::all_of(digits.begin(), digits.end(), [&](const Digit& digit) {
+    return network.nests(digit.stride) && network.nests(digit.stride * digit.size);
+  });
+}
+
 using Share = std::vector<Wide> (*)(Wide tile, const std::vector<Size>& members);
 
 /// The busiest group's, level by level.
@@ -43,11 +51,10 @@ std::vector<Wide> of_groups(const Network& network, const DeviceTable& groups, S
     for (std::size_t l = 0; l < out.size(); ++l) out[l] = std::max(out[l], here[l]);
   };
   if (network.is_regular(groups)) {
-    std::vector<Size> first;
-    for (Size position = 0; position < groups.columns(); ++position)
-      first.push_back(groups.at(position));
-    note(first);
-    return out;
+    auto digits = groups.chain()->digits();
+    if (const auto row = take_minor(*digits, groups.columns()); row && nest(network, *row)) {
+      return share(static_cast<Wide>(tile), network.members_of(*row));
+    }
   }
   for (const std::vector<Size>& row : groups.to_rows()) note(row);
   return out;
@@ -86,6 +93,81 @@ class Boxes {
   std::vector<std::vector<Wide>> sent_;
 };
 
+/// A digit of the device that gets a tile, and the digit of its source that it says.
+struct Moved {
+  Size size = 1;
+  Size target = 1;  ///< strides
+  Size source = 1;
+};
+
+/// The digits of a permutation, cut until every digit of a target is a digit of a source, and within one level;
+/// nothing where cuts do not divide each other.
+std::optional<std::vector<Moved>> digits_moved(const Network& network, const DeviceTable& source) {
+  const auto digits = source.chain() == nullptr ? std::nullopt : source.chain()->digits();
+  if (!digits) return std::nullopt;
+  std::vector<Moved> out;
+  std::vector<Size> cuts;
+  for (const Level& level : network.levels()) {
+    for (const Digit& digit : level.digits) cuts.push_back(digit.stride);
+  }
+  Size reach = 1;
+  for (const Digit& digit : *digits) {
+    out.push_back({digit.size, reach, digit.stride});
+    reach *= digit.size;
+  }
+  for (std::size_t known = 0; known != cuts.size();) {
+    known = cuts.size();
+    std::vector<Moved> finer;
+    for (Moved digit : out) {
+      for (Size part = 1; part < digit.size;) {
+        // The next cut within the digit, at either end.
+        Size next = digit.size;
+        for (const Size cut : cuts) {
+          for (const Size stride : {digit.target, digit.source}) {
+            if (cut <= stride * part || cut >= stride * digit.size) continue;
+            if (cut % (stride * part) != 0 || stride * digit.size % cut != 0) return std::nullopt;
+            next = std::min(next, cut / stride);
+          }
+        }
+        finer.push_back({next / part, digit.target * part, digit.source * part});
+        part = next;
+      }
+    }
+    out = std::move(finer);
+    for (const Moved& digit : out) {
+      for (const Size stride : {digit.target, digit.source}) {
+        if (std::find(cuts.begin(), cuts.end(), stride) == cuts.end()) cuts.push_back(stride);
+      }
+    }
+  }
+  return out;
+}
+
+/// Which levels are the outermost in which some device differs from its source.
+std::optional<std::vector<bool>> levels_moved(const Network& network, const DeviceTable& source) {
+  const auto moved = digits_moved(network, source);
+  if (!moved) return std::nullopt;
+  const std::size_t levels = network.levels().size();
+  std::vector<bool> out(levels, false);
+  // Digits by stride that are equal in who differs in no level so far, from the outside in.
+  std::map<Size, Size> equal;
+  const auto root = [&](Size stride) {
+    while (equal.at(stride) != stride) stride = equal.at(stride);
+    return stride;
+  };
+  for (const Moved& digit : *moved) equal[digit.target] = digit.target;
+  for (std::size_t l = levels; l-- > 0;) {
+    for (const Moved& digit : *moved) {
+      if (network.level_of({digit.source, digit.size}) != l) continue;
+      out[l] = out[l] || root(digit.target) != root(digit.source);
+    }
+    for (const Moved& digit : *moved) {
+      if (network.level_of({digit.source, digit.size}) == l) equal[root(digit.target)] = root(digit.source);
+    }
+  }
+  return out;
+}
+
 /// Of tiles that are all alike and move as they are; nothing for other steps.
 std::optional<std::vector<Wide>> whole_tiles(const Network& network, const Op& op,
                                              const DeviceShapes& tiles) {
@@ -95,6 +177,10 @@ std::optional<std::vector<Wide>> whole_tiles(const Network& network, const Op& o
   if (source == nullptr) return std::nullopt;
   std::vector<Wide> out(network.levels().size(), 0);
   const auto tile = static_cast<Wide>(checked_product(tiles.largest()).value_or(0));
+  if (const auto levels = levels_moved(network, *source)) {
+    for (std::size_t l = 0; l < out.size(); ++l) out[l] = (*levels)[l] ? tile : 0;
+    return out;
+  }
   for (Size device = 0; device < network.devices(); ++device) {
     const Size from = source->at(device);
     if (from != device) out[network.level_between(from, device)] = tile;
