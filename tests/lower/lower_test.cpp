@@ -8,10 +8,13 @@
 #include <string>
 #include <tuple>
 
+#include "retile/check/check.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/apply.h"
 #include "retile/program/forms/text.h"
+#include "support/random_problems.h"
 
 namespace retile::lower_test {
 namespace {
@@ -105,6 +108,22 @@ TEST(Lower, devices_that_hold_their_new_tile_keep_it) {
     }
     EXPECT_GT(kept, 0);
   }
+}
+
+TEST(Lower, many_axes_in_many_dimensions_are_right) {
+  support::Random random(1);
+  const Mesh mesh = parse_mesh("a:16,b:16,c:16,d:16").value();
+  int steps = 0;
+  for (int k = 0; k < 50; ++k) {
+    const auto from = support::draw_type(random, mesh, Shape(8, 128));
+    const auto to = support::draw_type(random, mesh, Shape(8, 128));
+    const auto made = plan(make_problem(mesh, from, to).value());
+    ASSERT_TRUE(made) << render(made.error());
+    const Program program = lower(*made);
+    steps += static_cast<int>(program.steps.size());
+    EXPECT_EQ(check(program).answer, Answer::right) << to_text(program);
+  }
+  EXPECT_GT(steps, 50);
 }
 
 TEST(Lower, a_plan_for_65536_devices_is_less_than_100_lines) {

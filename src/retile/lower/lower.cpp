@@ -86,9 +86,9 @@ class Alignment {
       for (std::size_t i = 0; i < before.rank(); ++i) {
         const auto a = out.atoms(before.digits()[i]);
         const auto b = out.atoms(after.digits()[i]);
-        if (!out.cut_like(a, b) || !out.cut_like(b, a)) return std::nullopt;
+        // Atoms are looked up among cuts in order.
+        if (!out.cut_like(a, b) || !out.cut_like(b, a) || !out.settle_cuts()) return std::nullopt;
       }
-      if (!out.settle_cuts()) return std::nullopt;
       if (out.cuts_.size() == known) return out;
     }
   }
@@ -133,7 +133,10 @@ class Alignment {
     std::vector<Digit> out;
     for (const Digit& digit : digits) {
       auto cut = std::lower_bound(cuts_.begin(), cuts_.end(), digit.stride);
-      for (; *cut != digit.stride * digit.size; ++cut) out.push_back({*cut, *(cut + 1) / *cut});
+      for (; *cut != digit.stride * digit.size; ++cut) {
+        RETILE_ASSERT(cut + 1 != cuts_.end(), "a digit ends at a cut");
+        out.push_back({*cut, *(cut + 1) / *cut});
+      }
     }
     return out;
   }
