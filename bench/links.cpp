@@ -148,8 +148,8 @@ int main(int argc, char** argv) {
       deliver(device, Clock::now());
       if (!device.arriving.empty()) next = std::min(next, device.arriving.front().due);
     }
-    const auto left = std::max(nanoseconds(0), std::min<nanoseconds>(next - Clock::now(),
-                                                                     std::chrono::seconds(1)));
+    const auto left = std::max(nanoseconds(0),
+                               std::min<nanoseconds>(next - Clock::now(), std::chrono::seconds(1)));
     const timespec wait{.tv_sec = left.count() / 1000000000, .tv_nsec = left.count() % 1000000000};
     if (ppoll(sources.data(), sources.size(), &wait, nullptr) < 0 && errno != EINTR) fail("ppoll");
     for (std::size_t k = 0; k < devices.size(); ++k) {

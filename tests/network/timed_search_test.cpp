@@ -119,6 +119,42 @@ TEST(Search, says_where_it_stopped) {
   EXPECT_FALSE(network::search(problem, *read, options).steps);
 }
 
+TEST(Search, on_many_devices_ways_are_found_and_nothing_is_proved) {
+  const std::string links = "8:450GB/s:5us,256:100GB/s:10us,*:50GB/s:15us";
+  const std::string from = "[16384{tp}131072, 8{dp,pp}65536]";
+  const std::string to = "[128{dp}131072, 8192{pp}65536]";
+  const auto made = planned("dp:1024,pp:8,tp:8", from, to, links);
+  EXPECT_LT(made.time, made.usual_time);
+  EXPECT_FALSE(made.complete);
+  const Problem problem = parse_problem("dp:1024,pp:8,tp:8", from, to).value();
+  const auto read = network::read_network(links, "--network", {}, 65536).value();
+  const network::Found begun = network::search(
+      problem, read, {.element_bytes = 2, .most_tile = Size{1} << 20, .most_work = 0});
+  EXPECT_GT(begun.floor, 0U);
+  EXPECT_TRUE(static_cast<network::Wide>(made.lower_bound) == begun.floor);
+  EXPECT_EQ(made.optimal, made.lower_bound == made.time);
+}
+
+TEST(Search, with_haste_it_looks_no_further_where_it_finds_nothing) {
+  const Problem problem =
+      parse_problem("n:4,a:4,b:4", "[2{n,a}32, 8{b}32]", "[8{b}32, 2{a,n}32]").value();
+  const auto read =
+      network::read_network("n:1GB/s:1us,*:4GB/s:1us", "--network", problem.spelling->mesh, 64);
+  network::SearchOptions options{.most_tile = problem.from.tile_size()};
+  const network::Found whole = network::search(problem, *read, options);
+  options.haste = 3;
+  const network::Found hasty = network::search(problem, *read, options);
+  ASSERT_TRUE(hasty.steps);
+  EXPECT_TRUE(hasty.time == whole.time);
+  EXPECT_TRUE(hasty.complete && hasty.lower_bound == whole.time);
+  options.first_work = 8;
+  options.known = whole.time;
+  const network::Found nothing = network::search(problem, *read, options);
+  EXPECT_FALSE(nothing.steps || nothing.complete);
+  EXPECT_LT(nothing.work, 1000);
+  EXPECT_TRUE(nothing.lower_bound < whole.time);
+}
+
 TEST(Search, ends_that_are_not_even_go_as_they_did) {
   const auto made = planned("n:2,a:2", "[3{n}5, 4]", "[5, 2{n}4]", "n:1GB/s:1us,*:2GB/s:1us");
   EXPECT_EQ(made.time, made.usual_time);

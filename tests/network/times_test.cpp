@@ -149,7 +149,8 @@ TEST(Times, tables_in_digits_are_as_those_written_one_by_one) {
     };
     same(36, "allpermute source=", "[" + all + "]" + iota, written(chain.list(), 0));
     if (columns > 1) {
-      same(36 * static_cast<Size>(columns), "allgather dim=0 groups=", "[" + rows + "," + count + "]" + iota,
+      same(36 * static_cast<Size>(columns),
+           "allgather dim=0 groups=", "[" + rows + "," + count + "]" + iota,
            written(chain.list(), columns));
     }
   }

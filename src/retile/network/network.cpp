@@ -35,6 +35,9 @@ Network::Network(Size devices, std::vector<Level> levels)
     level_at_.push_back(level);
   }
   RETILE_ASSERT(reach == devices_, "every digit has one level");
+  for (std::size_t k = 1; k < all_.size(); ++k) {
+    if (level_at_[k] != level_at_[k - 1]) ends_.push_back(all_[k].stride);
+  }
 }
 
 std::size_t Network::level_of(const Digit& digit) const {
@@ -48,11 +51,8 @@ std::size_t Network::level_of(const Digit& digit) const {
 }
 
 bool Network::nests(Size stride) const {
-  for (std::size_t k = 1; k < all_.size(); ++k) {
-    const Size at = all_[k].stride;
-    if (level_at_[k] != level_at_[k - 1] && at % stride != 0 && stride % at != 0) return false;
-  }
-  return true;
+  return std::all_of(ends_.begin(), ends_.end(),
+                     [&](Size at) { return at % stride == 0 || stride % at == 0; });
 }
 
 std::size_t Network::level_between(Size a, Size b) const {
@@ -88,34 +88,25 @@ bool Network::is_regular(const DeviceTable& groups) const {
   return true;
 }
 
-std::vector<Size> Network::members_of(const std::vector<Digit>& digits) const {
-  std::vector<Size> out(levels_.size() + 1, 1);
-  for (const Digit& digit : cut(digits)) {
-    for (std::size_t l = level_of(digit) + 1; l < out.size(); ++l) out[l] *= digit.size;
+Members Network::members_of(std::span<const Digit> digits) const {
+  Members out(levels_.size() + 1, 1);
+  for (const Digit& digit : digits) {
+    each_cut(digit, [&](const Digit& part) {
+      for (std::size_t l = level_of(part) + 1; l < out.size(); ++l) out[l] *= part.size;
+    });
   }
   return out;
 }
 
 std::vector<Digit> Network::cut(const std::vector<Digit>& digits) const {
   std::vector<Digit> out;
-  for (Digit digit : digits) {
-    for (std::size_t k = 1; k < all_.size(); ++k) {
-      const Size at = all_[k].stride;
-      if (level_at_[k] == level_at_[k - 1] || at <= digit.stride) continue;
-      // A digit across which a level ends belongs to the outer one as a whole where the end does not
-      // divide it.
-      if (at >= digit.stride * digit.size || at % digit.stride != 0) continue;
-      const Size minor = at / digit.stride;
-      if (digit.size % minor != 0) continue;
-      out.push_back({digit.stride, minor});
-      digit = {at, digit.size / minor};
-    }
-    out.push_back(digit);
+  for (const Digit& digit : digits) {
+    each_cut(digit, [&](const Digit& part) { out.push_back(part); });
   }
   return out;
 }
 
-Wide Network::time(const std::vector<Wide>& bytes) const {
+Wide Network::time(const Amounts& bytes) const {
   constexpr Wide second = 1'000'000'000'000;
   Wide out = 0;
   Size latency = 0;
@@ -134,8 +125,8 @@ Wide wide(Size size) { return static_cast<Wide>(size); }
 
 }  // namespace
 
-std::vector<Wide> Traffic::allgather(Wide tile, const std::vector<Size>& members) {
-  std::vector<Wide> out;
+Amounts Traffic::allgather(Wide tile, const Members& members) {
+  Amounts out;
   const Wide all = tile * wide(members.back());
   for (std::size_t l = 0; l + 1 < members.size(); ++l) {
     // The rounding up of what comes in from outside is what is left inside.
@@ -145,8 +136,8 @@ std::vector<Wide> Traffic::allgather(Wide tile, const std::vector<Size>& members
   return out;
 }
 
-std::vector<Wide> Traffic::alltoall(Wide tile, const std::vector<Size>& members) {
-  std::vector<Wide> out;
+Amounts Traffic::alltoall(Wide tile, const Members& members) {
+  Amounts out;
   const Wide all = wide(members.back());
   for (std::size_t l = 0; l + 1 < members.size(); ++l) {
     out.push_back((tile * wide(members[l + 1] - members[l]) + all - 1) / all);
@@ -154,13 +145,13 @@ std::vector<Wide> Traffic::alltoall(Wide tile, const std::vector<Size>& members)
   return out;
 }
 
-std::vector<Wide> Traffic::reducescatter(Wide tile, const std::vector<Size>& members) {
+Amounts Traffic::reducescatter(Wide tile, const Members& members) {
   const Wide all = wide(members.back());
   return allgather((tile + all - 1) / all, members);
 }
 
-std::vector<Wide> Traffic::allreduce(Wide tile, const std::vector<Size>& members) {
-  std::vector<Wide> out = reducescatter(tile, members);
+Amounts Traffic::allreduce(Wide tile, const Members& members) {
+  Amounts out = reducescatter(tile, members);
   for (Wide& bytes : out) bytes *= 2;
   return out;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,19 @@
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/network/few.h"
 
 namespace retile::network {
 
 /// Picoseconds, and what is summed up before it is known to fit.
 __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): the marker needs one
+
+/// As many as there may be levels, and one more: every level has a digit of the device number.
+inline constexpr std::size_t most_levels = 64;
+/// By level, what goes over its links.
+using Amounts = Few<Wide, most_levels>;
+/// By level, and at the last place of all.
+using Members = Few<Size, most_levels>;
 
 /// What every device has at one level, in each direction.
 struct Link {
@@ -59,12 +68,26 @@ class Network {
   [[nodiscard]] bool is_regular(const DeviceTable& groups) const;
   /// Of devices that differ in some digits, how many are in one domain of each level, and at the last place
   /// how many there are.
-  [[nodiscard]] std::vector<Size> members_of(const std::vector<Digit>& digits) const;
+  [[nodiscard]] Members members_of(std::span<const Digit> digits) const;
   /// Digits cut where levels meet, minor to major as they stand.
   [[nodiscard]] std::vector<Digit> cut(const std::vector<Digit>& digits) const;
+  /// Calls use(part) for each part of one digit.
+  template <typename Use>
+  void each_cut(Digit digit, const Use& use) const {
+    for (const Size at : ends_) {
+      // A digit across which a level ends belongs to the outer one as a whole where the end does not
+      // divide it.
+      if (at <= digit.stride || at >= digit.stride * digit.size || at % digit.stride != 0) continue;
+      const Size minor = at / digit.stride;
+      if (digit.size % minor != 0) continue;
+      use(Digit{digit.stride, minor});
+      digit = {at, digit.size / minor};
+    }
+    use(digit);
+  }
 
   /// What so many bytes, by level, take; picoseconds.
-  [[nodiscard]] Wide time(const std::vector<Wide>& bytes) const;
+  [[nodiscard]] Wide time(const Amounts& bytes) const;
 
  private:
   Size devices_;
@@ -72,6 +95,7 @@ class Network {
   std::vector<Size> domain_sizes_;
   std::vector<Digit> all_;  ///< the digits of all levels, by stride
   std::vector<std::size_t> level_at_;
+  std::vector<Size> ends_;  ///< strides at which another level begins
 };
 
 /// What a device gets at each level in a collective of tiles of `tile` elements, whose groups are the
@@ -83,10 +107,10 @@ class Network {
 /// n t (1/m_l - 1/m_{l+1}). In an alltoall everybody sends a piece to everybody: t (m_{l+1} - m_l) / n.
 /// A reducescatter is an allgather the other way, and an allreduce both.
 struct Traffic {
-  [[nodiscard]] static std::vector<Wide> allgather(Wide tile, const std::vector<Size>& members);
-  [[nodiscard]] static std::vector<Wide> alltoall(Wide tile, const std::vector<Size>& members);
-  [[nodiscard]] static std::vector<Wide> reducescatter(Wide tile, const std::vector<Size>& members);
-  [[nodiscard]] static std::vector<Wide> allreduce(Wide tile, const std::vector<Size>& members);
+  [[nodiscard]] static Amounts allgather(Wide tile, const Members& members);
+  [[nodiscard]] static Amounts alltoall(Wide tile, const Members& members);
+  [[nodiscard]] static Amounts reducescatter(Wide tile, const Members& members);
+  [[nodiscard]] static Amounts allreduce(Wide tile, const Members& members);
 };
 
 }  // namespace retile::network

@@ -14,8 +14,11 @@ bool is_searched(const Layout& layout) {
          !layout.addends();
 }
 
-/// Up to so many all that there is is looked at: some ten thousand states.
-constexpr Size most_devices = 128;
+/// Up to so many devices all that there is is looked at: some ten thousand states.
+constexpr Size most_proved = 128;
+/// Up to so many parts of digits are moved, too. Beyond, they gained nothing in what was tried, and a search goes on
+/// only where it soon finds a way.
+constexpr Size most_in_parts = Size{1} << 14;
 
 /// One step as lowering prints it.
 Step lowered(const Layout& before, const FoundStep& found) {
@@ -69,7 +72,8 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   const bool is_uneven = planned->uneven.has_value();
   const Problem& even = is_uneven ? planned->problem : problem;
   if (planned->device_at || planned->array || planned->exchange || !planned->legs.empty() ||
-      !is_searched(even.from) || !is_searched(even.to)) {
+      !is_searched(even.from) || !is_searched(even.to) || even.from.rank() > most_rank ||
+      even.from.devices() > most_searched_devices) {
     return out;
   }
   SearchOptions search_options{.element_bytes = options.element_bytes,
@@ -80,18 +84,25 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
     search_options.most_tile = std::max(planned->bound, *search_options.most_resident);
   }
   // Whole digits are few, and soon looked at: then the search for parts of them has less left to look at.
-  const bool is_small = problem.from.devices() <= most_devices;
-  search_options.most_work = is_small ? Size{1} << 20 : Size{1} << 13;
+  const Size devices = problem.from.devices();
+  search_options.most_work = devices <= most_proved ? Size{1} << 20 : Size{1} << 13;
   search_options.whole_digits = true;
+  search_options.haste = devices <= most_proved ? 1 : 3;
+  search_options.first_work = devices <= most_in_parts ? search_options.most_work : 64;
   Found found = search(even, network, search_options);
   out.work = found.work;
-  if (found.steps) search_options.known = found.time;
-  search_options.whole_digits = false;
-  Found finer = search(even, network, search_options);
-  out.complete = finer.complete;
-  out.work += finer.work;
-  found.lower_bound = std::min(finer.lower_bound, found.time);
-  if (finer.steps && finer.time < found.time) found = std::move(finer);
+  if (devices <= most_in_parts) {
+    if (found.steps) search_options.known = found.time;
+    search_options.whole_digits = false;
+    search_options.haste = 1;
+    Found finer = search(even, network, search_options);
+    out.complete = finer.complete;
+    out.work += finer.work;
+    found.lower_bound = std::min(finer.lower_bound, found.time);
+    if (finer.steps && finer.time < found.time) found = std::move(finer);
+  } else {
+    found.lower_bound = std::min(found.floor, found.time);
+  }
   if (found.steps) {
     auto made = program_of(problem, even, is_uneven, *found.steps);
     if (!made) return out;

@@ -1,10 +1,11 @@
 #include "retile/network/timed_search.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <tuple>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "retile/core/assert.h"
@@ -14,7 +15,79 @@
 namespace retile::network {
 namespace {
 
-using Lists = std::vector<std::vector<Digit>>;
+constexpr std::size_t most_digits = 32;  // of a number below 2^32, each at least 2
+
+/// A digit in as few bytes as do.
+struct Part {
+  std::uint32_t stride;
+  std::uint32_t size;
+  friend bool operator==(const Part&, const Part&) = default;
+};
+using Digits = Few<Digit, most_digits>;
+
+/// Who holds what: the digits that tell the tiles of every dimension apart, minor to major. They are as few as
+/// can be, so equal states are the same.
+class State {
+ public:
+  /// Behind the last digit of the last dimension, which is joined with it where they touch.
+  void push(const Digit& digit) {
+    if (digit.size == 1) return;
+    const Part part{static_cast<std::uint32_t>(digit.stride),
+                    static_cast<std::uint32_t>(digit.size)};
+    const std::size_t begin = ends_.empty() ? 0 : ends_.back();
+    if (parts_.size() > begin) {
+      Part& last = parts_.back();
+      if (Size{last.stride} * last.size == digit.stride) {
+        last.size *= part.size;
+        return;
+      }
+    }
+    parts_.push_back(part);
+  }
+  void end_dimension() { ends_.push_back(static_cast<std::uint8_t>(parts_.size())); }
+  /// Makes it a class: digits of levels up to this one are left open, and have stride 0.
+  void leave_open(std::size_t level) { open_ = static_cast<std::uint8_t>(level); }
+
+  [[nodiscard]] std::optional<std::size_t> open() const {
+    return open_ == none ? std::nullopt : std::optional<std::size_t>(open_);
+  }
+  [[nodiscard]] Digits dimension(std::size_t i) const {
+    Digits out;
+    for (std::size_t k = i == 0 ? 0 : ends_[i - 1]; k < ends_[i]; ++k) {
+      out.push_back({parts_[k].stride, parts_[k].size});
+    }
+    return out;
+  }
+  [[nodiscard]] Size tiles(std::size_t i) const {
+    Size out = 1;
+    for (std::size_t k = i == 0 ? 0 : ends_[i - 1]; k < ends_[i]; ++k) out *= parts_[k].size;
+    return out;
+  }
+  /// Those of all dimensions.
+  [[nodiscard]] const Few<Part, most_digits>& parts() const { return parts_; }
+
+  [[nodiscard]] std::size_t hash() const {
+    std::uint64_t out = open_;
+    const auto add = [&out](std::uint64_t word) {
+      out = (out ^ word) * 0x9e3779b97f4a7c15U;
+      out ^= out >> 29U;
+    };
+    for (const Part& part : parts_) add(std::uint64_t{part.stride} << 32U | part.size);
+    for (const std::uint8_t end : ends_) add(end);
+    return static_cast<std::size_t>(out);
+  }
+  friend bool operator==(const State& a, const State& b) {
+    return a.open_ == b.open_ &&
+           std::equal(a.ends_.begin(), a.ends_.end(), b.ends_.begin(), b.ends_.end()) &&
+           std::equal(a.parts_.begin(), a.parts_.end(), b.parts_.begin(), b.parts_.end());
+  }
+
+ private:
+  static constexpr std::uint8_t none = 255;
+  Few<Part, most_digits> parts_;
+  Few<std::uint8_t, most_rank> ends_;
+  std::uint8_t open_ = none;
+};
 
 /// Cost first, then steps that move something.
 struct Label {
@@ -34,7 +107,7 @@ struct Action {
   std::size_t dim = 0;
   std::size_t to_dim = 0;
   Size factor = 1;
-  std::vector<Digit> digits;  ///< of a slice
+  Digit digit = {};  ///< of a slice
 };
 
 /// A place in an index along one dimension that a digit of the device number says: of an index i,
@@ -43,6 +116,8 @@ struct Fixed {
   Size low = 1;
   Size high = 1;
   Size stride = 1;  ///< of the digit
+  Size size = 1;
+  std::size_t level = 0;
 };
 
 class Search {
@@ -56,31 +131,41 @@ class Search {
         levels_(network.levels().size()),
         global_(problem.from.global()) {
     for (const auto& prime : factorize(devices_)) primes_.push_back(prime.prime);
-    target_ = problem.to.digits();
+    for (Size part = 2; part * part <= devices_; ++part) {
+      if (devices_ % part != 0) continue;
+      factors_.push_back(part);
+      if (part != devices_ / part) factors_.push_back(devices_ / part);
+    }
+    factors_.push_back(devices_);
+    std::sort(factors_.begin(), factors_.end());
     if (options.whole_digits) find_cuts();
-    for (std::size_t l = 0; l < levels_; ++l) needed_.push_back(fixed_of(target_, l));
+    target_ = state_of(problem.to);
+    find_needed();
   }
 
   Found run() {
-    const std::uint32_t source = state(problem_.from.digits());
-    const std::uint32_t goal = state(target_);
+    const std::uint32_t source = number_of(state_of(problem_.from));
+    const std::uint32_t goal = goal_ = number_of(target_);
     relax(source, source, {}, {});
     Found out;
+    out.floor = nodes_[source].rest;
     while (!heap_.empty()) {
       const Entry entry = heap_.front();
-      if (work_ > options_.most_work) break;
+      if (work_ > limit_) break;
       std::pop_heap(heap_.begin(), heap_.end());
       heap_.pop_back();
       const Node& node = nodes_[entry.node];
       if (entry.label != node.label) continue;  // reached for less since
-      if (entry.node == goal) {
+      if (options_.haste > 1) {
+        if (known_ && entry.bound >= *known_) continue;
+      } else if (entry.node == goal) {
         out.time = node.label.time;
         out.lower_bound = out.time;
         out.steps = steps_to(goal);
         out.work = work_;
         return out;
       }
-      if (node.pattern) {
+      if (node.state.open()) {
         expand_class(entry.node);
       } else {
         expand(entry.node);
@@ -88,7 +173,8 @@ class Search {
     }
     out.work = work_;
     out.complete = heap_.empty();
-    const Wide open = heap_.empty() ? std::numeric_limits<Wide>::max() : heap_.front().bound;
+    Wide open = std::numeric_limits<Wide>::max();
+    for (const Entry& entry : heap_) open = std::min(open, entry.bound);
     const Node& end = nodes_[goal];
     if (end.reached) {
       out.time = end.label.time;
@@ -102,8 +188,7 @@ class Search {
 
  private:
   struct Node {
-    Lists lists;
-    std::optional<std::size_t> pattern;  ///< a class: digits of levels up to this one are left open
+    State state;
     Label label;
     bool reached = false;
     Wide rest = 0;  ///< at least so much is left
@@ -112,52 +197,57 @@ class Search {
   };
   struct Entry {
     Wide bound = 0;  ///< of all that goes through here
+    Wide order = 0;  ///< where less comes first
     Label label;
     std::uint32_t node = 0;
     friend bool operator<(const Entry& a, const Entry& b) {
-      return std::tuple(a.bound, a.label.moves, b.label.time, a.node) >
-             std::tuple(b.bound, b.label.moves, a.label.time, b.node);
+      return std::tuple(a.order, a.label.moves, b.label.time, a.node) >
+             std::tuple(b.order, b.label.moves, a.label.time, b.node);
     }
   };
 
   // ---- States -----------------------------------------------------------------------------------
 
-  [[nodiscard]] static std::u32string key_of(const Lists& lists) {
-    std::u32string key;
-    for (const auto& list : lists) {
-      for (const Digit& digit : list) {
-        key += static_cast<char32_t>(digit.stride);
-        key += static_cast<char32_t>(digit.size);
-      }
-      key += U'\xffffffff';
+  [[nodiscard]] static State state_of(const Layout& layout) {
+    State out;
+    for (const auto& list : layout.digits()) {
+      for (const Digit& digit : list) out.push(digit);
+      out.end_dimension();
     }
-    return key;
+    return out;
   }
 
-  std::uint32_t add(std::u32string key, Lists lists, std::optional<std::size_t> pattern) {
-    const auto [found, is_new] =
-        numbers_.emplace(std::move(key), static_cast<std::uint32_t>(nodes_.size()));
+  /// Nodes are found by what they hold.
+  struct Hash {
+    const std::vector<Node>* nodes;
+    std::size_t operator()(std::uint32_t node) const { return (*nodes)[node].state.hash(); }
+  };
+  struct Same {
+    const std::vector<Node>* nodes;
+    bool operator()(std::uint32_t a, std::uint32_t b) const {
+      return (*nodes)[a].state == (*nodes)[b].state;
+    }
+  };
+
+  std::uint32_t number_of(const State& state) {
+    const auto number = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.emplace_back();
+    nodes_.back().state = state;
+    const auto [found, is_new] = numbers_.insert(number);
     if (is_new) {
-      Node node;
-      node.rest = least_from(lists, pattern);
-      node.lists = std::move(lists);
-      node.pattern = pattern;
-      nodes_.push_back(std::move(node));
+      nodes_.back().rest = least_from(state);
+    } else {
+      nodes_.pop_back();
     }
-    return found->second;
+    return *found;
   }
 
-  std::uint32_t state(Lists lists) {
-    std::u32string key = key_of(lists);
-    return add(std::move(key), std::move(lists), std::nullopt);
+  [[nodiscard]] Size tile_along(const State& state, std::size_t i) const {
+    return global_[i] / state.tiles(i);
   }
-
-  [[nodiscard]] Size tile_along(const Lists& lists, std::size_t i) const {
-    return global_[i] / product_of(lists[i]);
-  }
-  [[nodiscard]] Size tile_of(const Lists& lists) const {
+  [[nodiscard]] Size tile_of(const State& state) const {
     Size out = 1;
-    for (std::size_t i = 0; i < rank_; ++i) out *= tile_along(lists, i);
+    for (std::size_t i = 0; i < rank_; ++i) out *= tile_along(state, i);
     return out;
   }
   [[nodiscard]] bool fits(Size before, Size after) const {
@@ -166,24 +256,36 @@ class Search {
     return !options_.most_resident || (both && *both <= *options_.most_resident);
   }
 
-  void relax(std::uint32_t to, std::uint32_t from, const Label& label, Action action) {
+  /// Of no interest, whatever is left.
+  [[nodiscard]] bool too_late(const Label& label) {
+    if (!known_ || label.time < *known_) return false;
+    ++work_;
+    return true;
+  }
+
+  void relax(std::uint32_t to, std::uint32_t from, const Label& label, const Action& action) {
     ++work_;
     Node& node = nodes_[to];
     if (node.reached && node.label <= label) return;
     const Wide bound = sum(label.time, node.rest);
-    if (options_.known && bound >= *options_.known) return;
+    if (known_ && bound >= *known_) return;
     node.reached = true;
     node.label = label;
     node.parent = from;
-    node.action = std::move(action);
-    heap_.push_back({bound, label, to});
+    node.action = action;
+    if (options_.haste > 1 && to == goal_) {
+      known_ = label.time;
+      limit_ = std::clamp(8 * work_, limit_, options_.most_work);
+    }
+    heap_.push_back(
+        {bound, sum(label.time, node.rest * static_cast<Wide>(options_.haste)), label, to});
     std::push_heap(heap_.begin(), heap_.end());
   }
 
   /// Where digits may be cut if only whole ones are moved.
   void find_cuts() {
-    for (const Lists* const lists : {&problem_.from.digits(), &problem_.to.digits()}) {
-      for (const auto& list : *lists) {
+    for (const Layout* const layout : {&problem_.from, &problem_.to}) {
+      for (const auto& list : layout->digits()) {
         for (const Digit& digit : network_.cut(list)) {
           cuts_.push_back(digit.stride);
           cuts_.push_back(digit.stride * digit.size);
@@ -204,79 +306,94 @@ class Search {
 
   // ---- Steps ------------------------------------------------------------------------------------
 
-  [[nodiscard]] Label after(const Label& label, std::vector<Wide> traffic) const {
+  [[nodiscard]] Label after(const Label& label, Amounts traffic) const {
     for (Wide& amount : traffic) amount *= static_cast<Wide>(options_.element_bytes);
     return {sum(label.time, network_.time(traffic)), label.moves + 1};
   }
 
-  void expand(std::uint32_t at) {
-    const Lists lists = nodes_[at].lists;
-    const Label label = nodes_[at].label;
-    const Size tile = tile_of(lists);
-    slices(at, lists, label);
+  static constexpr std::size_t nowhere = most_rank;
+
+  /// A state with other digits in one dimension, and more at the minor end of another.
+  [[nodiscard]] State changed(const State& before, std::size_t dim, const Digits& digits,
+                              std::size_t to_dim, const Digits& more) const {
+    State out;
     for (std::size_t i = 0; i < rank_; ++i) {
-      Lists next = lists;
-      std::vector<Digit> popped;
+      if (i == to_dim) {
+        for (const Digit& digit : more) out.push(digit);
+      }
+      for (const Digit& digit : i == dim ? digits : before.dimension(i)) out.push(digit);
+      out.end_dimension();
+    }
+    return out;
+  }
+
+  void expand(std::uint32_t at) {
+    const State state = nodes_[at].state;
+    const Label label = nodes_[at].label;
+    const Size tile = tile_of(state);
+    slices(at, state, label);
+    for (std::size_t i = 0; i < rank_; ++i) {
+      const Digits list = state.dimension(i);
+      Digits popped;
       // Digit by digit off the minor end, and part by part of each.
-      for (std::size_t k = 0; k < lists[i].size(); ++k) {
-        const Digit digit = lists[i][k];
-        for (Size part = 2; part <= digit.size; ++part) {
+      for (std::size_t k = 0; k < list.size(); ++k) {
+        const Digit digit = list[k];
+        for (const Size part : factors_) {
           if (digit.size % part != 0 || !may_cut(digit.stride * part)) continue;
-          std::vector<Digit> off = popped;
+          Digits off = popped;
           off.push_back({digit.stride, part});
-          next[i].assign(lists[i].begin() + static_cast<std::ptrdiff_t>(k) + 1, lists[i].end());
-          if (part < digit.size) {
-            next[i].insert(next[i].begin(), {digit.stride * part, digit.size / part});
-          }
-          take(at, {lists, next, off, i, tile, label});
+          Digits left;
+          if (part < digit.size) left.push_back({digit.stride * part, digit.size / part});
+          for (std::size_t rest = k + 1; rest < list.size(); ++rest) left.push_back(list[rest]);
+          take(at, {state, left, off, i, tile, label});
         }
         popped.push_back(digit);
       }
     }
-    for (std::size_t l = 0; l < levels_; ++l) permutation(at, lists, label, tile, l);
+    for (std::size_t l = 0; l < levels_; ++l) permutation(at, state, label, tile, l);
   }
 
   /// Digits off the minor end of dimension i.
   struct Popped {
-    const Lists& before;
-    const Lists& left;
-    const std::vector<Digit>& digits;
+    const State& before;
+    const Digits& left;
+    const Digits& digits;
     std::size_t dim;
     Size tile;
     const Label& label;
   };
 
   void take(std::uint32_t at, const Popped& off) {
-    const std::vector<Size> members = network_.members_of(off.digits);
+    const Members members = network_.members_of(off.digits);
     const Size n = members.back();
     const auto gathered = checked_mul(off.tile, n);
     if (gathered && fits(off.tile, *gathered)) {
-      relax(state(off.left), at,
-            after(off.label, Traffic::allgather(static_cast<Wide>(off.tile), members)),
-            {Collective::allgather, off.dim, 0, n, {}});
+      const Label label =
+          after(off.label, Traffic::allgather(static_cast<Wide>(off.tile), members));
+      if (!too_late(label)) {
+        relax(number_of(changed(off.before, off.dim, off.left, nowhere, {})), at, label,
+              {Collective::allgather, off.dim, 0, n, {}});
+      }
     }
     if (!fits(off.tile, off.tile)) return;
     const Label label = after(off.label, Traffic::alltoall(static_cast<Wide>(off.tile), members));
+    if (too_late(label)) return;
     for (std::size_t j = 0; j < rank_; ++j) {
       if (j == off.dim || tile_along(off.before, j) % n != 0) continue;
-      Lists next = off.left;
-      std::vector<Digit> list = off.digits;
-      list.insert(list.end(), next[j].begin(), next[j].end());
-      next[j] = joined(list);
-      relax(state(std::move(next)), at, label, {Collective::alltoall, off.dim, j, n, {}});
+      relax(number_of(changed(off.before, off.dim, off.left, j, off.digits)), at, label,
+            {Collective::alltoall, off.dim, j, n, {}});
     }
   }
 
-  [[nodiscard]] std::vector<Digit> unused(const Lists& lists) const {
-    std::vector<Digit> used;
-    for (const auto& list : lists) used.insert(used.end(), list.begin(), list.end());
+  [[nodiscard]] Digits unused(const State& state) const {
+    auto used = state.parts();
     std::sort(used.begin(), used.end(),
-              [](const Digit& a, const Digit& b) { return a.stride < b.stride; });
-    std::vector<Digit> out;
+              [](const Part& a, const Part& b) { return a.stride < b.stride; });
+    Digits out;
     Size reach = 1;
-    for (const Digit& digit : used) {
-      if (digit.stride > reach) out.push_back({reach, digit.stride / reach});
-      reach = digit.stride * digit.size;
+    for (const Part& part : used) {
+      if (part.stride > reach) out.push_back({reach, part.stride / reach});
+      reach = Size{part.stride} * part.size;
     }
     if (reach < devices_) out.push_back({reach, devices_ / reach});
     return out;
@@ -284,7 +401,7 @@ class Search {
 
   /// Calls use(digit) for every part of prime size of some digits, or for each between two cuts.
   template <typename Use>
-  void each_part(const std::vector<Digit>& digits, const Use& use) const {
+  void each_part(const Digits& digits, const Use& use) const {
     for (const Digit& digit : digits) {
       if (!cuts_.empty()) {
         Size from = digit.stride;
@@ -306,14 +423,12 @@ class Search {
     }
   }
 
-  void slices(std::uint32_t at, const Lists& lists, const Label& label) {
-    each_part(unused(lists), [&](const Digit& digit) {
+  void slices(std::uint32_t at, const State& state, const Label& label) {
+    each_part(unused(state), [&](const Digit& digit) {
       for (std::size_t i = 0; i < rank_; ++i) {
-        if (tile_along(lists, i) % digit.size != 0) continue;
-        Lists next = lists;
-        next[i].insert(next[i].begin(), digit);
-        next[i] = joined(next[i]);
-        relax(state(std::move(next)), at, label, {Collective::dynslice, i, 0, digit.size, {digit}});
+        if (tile_along(state, i) % digit.size != 0) continue;
+        relax(number_of(changed(state, nowhere, {}, i, Digits(1, digit))), at, label,
+              {Collective::dynslice, i, 0, digit.size, digit});
       }
     });
   }
@@ -321,45 +436,46 @@ class Search {
   // ---- Permutations -----------------------------------------------------------------------------
 
   /// Into the class of what agrees with a state in the digits beyond level l.
-  void permutation(std::uint32_t at, const Lists& lists, const Label& label, Size tile,
+  void permutation(std::uint32_t at, const State& state, const Label& label, Size tile,
                    std::size_t l) {
     if (!fits(tile, tile)) return;
-    Lists pattern(rank_);
+    Amounts traffic(levels_, 0);
+    traffic[l] = static_cast<Wide>(tile);
+    const Label permuted = after(label, traffic);
+    if (too_late(permuted)) return;
+    State pattern;
     bool open = false;
     for (std::size_t i = 0; i < rank_; ++i) {
-      for (const Digit& digit : network_.cut(lists[i])) {
-        auto& list = pattern[i];
-        if (network_.level_of(digit) > l) {
-          list.push_back(digit);
-        } else if (!list.empty() && list.back().stride == 0) {
-          list.back().size *= digit.size;
-        } else {
-          list.push_back({0, digit.size});
-        }
-        open = open || list.back().stride == 0;
+      for (const Digit& whole : state.dimension(i)) {
+        network_.each_cut(whole, [&](const Digit& digit) {
+          if (network_.level_of(digit) > l) {
+            pattern.push(digit);
+          } else {
+            pattern.push({0, digit.size});
+            open = true;
+          }
+        });
       }
+      pattern.end_dimension();
     }
     if (!open) return;
-    // Longer by one than the key of a state with as many digits, so none is another's.
-    std::u32string key = static_cast<char32_t>(l) + key_of(pattern);
-    std::vector<Wide> traffic(levels_, 0);
-    traffic[l] = static_cast<Wide>(tile);
-    relax(add(std::move(key), std::move(pattern), l), at, after(label, std::move(traffic)),
-          {Collective::allpermute, 0, 0, 1, {}});
+    pattern.leave_open(l);
+    relax(number_of(pattern), at, permuted, {Collective::allpermute, 0, 0, 1, {}});
   }
 
   /// Every way of filling what a class leaves open.
   void expand_class(std::uint32_t at) {
-    const Lists pattern = nodes_[at].lists;
+    const State pattern = nodes_[at].state;
     std::vector<Digit> free;
-    for (std::size_t l = 0; l <= *nodes_[at].pattern; ++l) {
+    for (std::size_t l = 0; l <= *pattern.open(); ++l) {
       const auto& digits = network_.levels()[l].digits;
       free.insert(free.end(), digits.begin(), digits.end());
     }
     std::sort(free.begin(), free.end(),
               [](const Digit& a, const Digit& b) { return a.stride < b.stride; });
-    Lists filled(rank_);
-    fill(at, pattern, {0, 0, 0}, joined(free), filled);
+    Digits all;
+    for (const Digit& digit : joined(free)) all.push_back(digit);
+    fill(at, pattern, {0, 0, 0}, all, {});
   }
 
   struct Hole {
@@ -368,101 +484,148 @@ class Search {
     Size left = 0;  ///< of it; 0: it has not been begun
   };
 
-  void fill(std::uint32_t at, const Lists& pattern, Hole hole, const std::vector<Digit>& free,
-            Lists& filled) {
-    if (work_ > options_.most_work) return;
+  void fill(std::uint32_t at, const State& pattern, Hole hole, const Digits& free, State filled) {
+    if (work_ > limit_) return;
     while (hole.left <= 1) {
       if (hole.left == 1) {
         hole.left = 0;
         ++hole.digit;
       }
-      while (hole.dim < rank_ && hole.digit == pattern[hole.dim].size()) {
-        hole.digit = 0;
-        ++hole.dim;
-      }
       if (hole.dim == rank_) {
-        Lists next(rank_);
-        for (std::size_t i = 0; i < rank_; ++i) next[i] = joined(filled[i]);
         const Label label = nodes_[at].label;  // which a new state may move elsewhere
-        relax(state(std::move(next)), at, label, {Collective::allpermute, 0, 0, 1, {}});
+        relax(number_of(filled), at, label, {Collective::allpermute, 0, 0, 1, {}});
         return;
       }
-      const Digit& digit = pattern[hole.dim][hole.digit];
-      if (digit.stride > 0) {
-        // What is fixed; it is taken off again where the caller goes on.
-        Lists next = filled;
-        next[hole.dim].push_back(digit);
-        fill(at, pattern, {hole.dim, hole.digit, 1}, free, next);
-        return;
+      const Digits list = pattern.dimension(hole.dim);
+      if (hole.digit == list.size()) {
+        filled.end_dimension();
+        hole = {hole.dim + 1, 0, 0};
+      } else if (list[hole.digit].stride > 0) {
+        filled.push(list[hole.digit]);
+        ++hole.digit;
+      } else {
+        hole.left = list[hole.digit].size;
       }
-      hole.left = digit.size;
     }
     each_part(free, [&](const Digit& digit) {
       if (hole.left % digit.size != 0) return;
-      filled[hole.dim].push_back(digit);
-      fill(at, pattern, {hole.dim, hole.digit, hole.left / digit.size}, without(free, digit),
-           filled);
-      filled[hole.dim].pop_back();
+      State next = filled;
+      next.push(digit);
+      Digits others;
+      for (const Digit& whole : free) {
+        const Size end = whole.stride * whole.size;
+        const Size taken = digit.stride * digit.size;
+        if (digit.stride < whole.stride || digit.stride >= end) {
+          others.push_back(whole);
+          continue;
+        }
+        if (whole.stride < digit.stride) {
+          others.push_back({whole.stride, digit.stride / whole.stride});
+        }
+        if (taken < end) others.push_back({taken, end / taken});
+      }
+      fill(at, pattern, {hole.dim, hole.digit, hole.left / digit.size}, others, next);
     });
   }
 
   // ---- What is left at least --------------------------------------------------------------------
 
-  /// Per dimension, what digits of level l and beyond fix of an index: what all of a domain have in common.
-  [[nodiscard]] std::vector<std::vector<Fixed>> fixed_of(const Lists& lists, std::size_t l) const {
-    std::vector<std::vector<Fixed>> out(rank_);
-    for (std::size_t i = 0; i < rank_; ++i) {
-      Size low = tile_along(lists, i);
-      for (const Digit& digit : network_.cut(lists[i])) {
+  /// Calls use(part) for what digits fix of an index along a dimension: those of a level and beyond say what all of
+  /// a domain have in common.
+  template <typename Use>
+  void each_fixed(const State& state, std::size_t i, const Use& use) const {
+    Size low = tile_along(state, i);
+    for (const Digit& whole : state.dimension(i)) {
+      network_.each_cut(whole, [&](const Digit& digit) {
         const Size high = low * digit.size;
-        const bool is_open = digit.stride == 0;  // of a class, at a level inside it
-        if (!is_open && network_.level_of(digit) >= l) out[i].push_back({low, high, digit.stride});
+        // Of a class some are open, at levels inside it.
+        if (digit.stride != 0) {
+          use(Fixed{low, high, digit.stride, digit.size, network_.level_of(digit)});
+        }
         low = high;
+      });
+    }
+  }
+
+  void find_needed() {
+    needed_.resize(rank_);
+    for (std::size_t i = 0; i < rank_; ++i) {
+      needed_[i].whole.assign(levels_, global_[i]);
+      each_fixed(target_, i, [&](const Fixed& part) {
+        needed_[i].fixed.push_back(part);
+        for (std::size_t l = 0; l <= part.level; ++l) needed_[i].whole[l] /= part.size;
+      });
+    }
+  }
+
+  /// What a domain of some level has in common with what it needs, and whether another one has nothing.
+  struct Common {
+    Wide needed = 1;
+    Wide held = 1;
+    bool conflict = false;
+    bool known = true;
+  };
+
+  /// What both say of a place in an index, from level `first` on to the inner one of theirs; `beside` is what of the
+  /// former the target leaves open, by level.
+  void compare(const Fixed& part, const Fixed& other, std::size_t first, Members& beside,
+               Few<Common, most_levels>& common) const {
+    const std::size_t last = std::min(part.level, other.level);
+    const Size low = std::max(part.low, other.low);
+    const Size high = std::min(part.high, other.high);
+    if (low >= high || first > last) return;
+    const bool same = part.low == other.low && part.high == other.high;
+    const bool nested = same || (low % part.low == 0 && low % other.low == 0 && high % low == 0);
+    const Size shared = same ? part.size : nested ? high / low : 1;
+    const bool differ = same ? part.stride != other.stride
+                             : part.stride * (low / part.low) != other.stride * (low / other.low);
+    for (std::size_t l = first; l <= last; ++l) {
+      if (!nested || beside[l] % shared != 0) {
+        common[l].known = false;
+      } else {
+        beside[l] = beside[l] == shared ? 1 : beside[l] / shared;
+        common[l].conflict = common[l].conflict || differ;
       }
+    }
+  }
+
+  /// Elements that some domain of a level needs and does not hold, at least, from level `first` on.
+  [[nodiscard]] Amounts lacking(const State& state, std::size_t first) const {
+    Few<Common, most_levels> common(levels_, {});
+    for (std::size_t i = 0; i < rank_; ++i) {
+      const Needed& here = needed_[i];
+      Members both(levels_, 1);
+      for (std::size_t l = first; l < levels_; ++l) both[l] = here.whole[l];
+      each_fixed(state, i, [&](const Fixed& part) {
+        Members beside(part.level + 1, part.size);
+        for (const Fixed& other : here.fixed) compare(part, other, first, beside, common);
+        for (std::size_t l = first; l <= part.level; ++l) {
+          if (beside[l] == 1) continue;
+          if (both[l] % beside[l] != 0) common[l].known = false;
+          both[l] /= beside[l];
+        }
+      });
+      for (std::size_t l = first; l < levels_; ++l) {
+        common[l].needed *= static_cast<Wide>(here.whole[l]);
+        common[l].held *= static_cast<Wide>(both[l]);
+      }
+    }
+    Amounts out(levels_, 0);
+    for (std::size_t l = first; l < levels_; ++l) {
+      const auto& [needed, held, conflict, known] = common[l];
+      if (known) out[l] = conflict ? needed : needed - held;
     }
     return out;
   }
 
-  /// Elements that some domain of level l needs and does not hold, at least.
-  [[nodiscard]] Wide lacking(const Lists& lists, std::size_t l) const {
-    const auto held = fixed_of(lists, l);
-    Wide needed = 1;
-    Wide common = 1;
-    bool conflict = false;
-    for (std::size_t i = 0; i < rank_; ++i) {
-      Size whole = global_[i];
-      for (const Fixed& part : needed_[l][i]) whole /= part.high / part.low;
-      needed *= static_cast<Wide>(whole);
-      Size both = whole;
-      for (const Fixed& part : held[i]) {
-        // What of this place the target fixes as well.
-        Size beside = part.high / part.low;
-        for (const Fixed& other : needed_[l][i]) {
-          const Size low = std::max(part.low, other.low);
-          const Size high = std::min(part.high, other.high);
-          if (low >= high) continue;
-          if (low % part.low != 0 || low % other.low != 0 || high % low != 0 ||
-              beside % (high / low) != 0) {
-            return 0;  // places that do not nest: nothing is known
-          }
-          beside /= high / low;
-          conflict = conflict || part.stride * (low / part.low) != other.stride * (low / other.low);
-        }
-        if (both % beside != 0) return 0;
-        both /= beside;
-      }
-      common *= static_cast<Wide>(both);
-    }
-    return conflict ? needed : needed - common;
-  }
-
   /// Picoseconds from here to the target, at least: what the worst domain of each level lacks comes over the
   /// links of that level and beyond, all of them at once, shared by all of its devices.
-  [[nodiscard]] Wide least_from(const Lists& lists,
-                                const std::optional<std::size_t>& pattern) const {
+  [[nodiscard]] Wide least_from(const State& state) const {
     Wide out = 0;
-    for (std::size_t l = pattern ? *pattern + 1 : 0; l < levels_; ++l) {
-      const Wide bytes = lacking(lists, l) * static_cast<Wide>(options_.element_bytes);
+    const std::size_t first = state.open() ? *state.open() + 1 : 0;
+    const Amounts lacked = lacking(state, first);
+    for (std::size_t l = first; l < levels_; ++l) {
+      const Wide bytes = lacked[l] * static_cast<Wide>(options_.element_bytes);
       if (bytes == 0) continue;
       Wide rate = 0;
       for (std::size_t k = l; k < levels_; ++k) {
@@ -478,10 +641,15 @@ class Search {
 
   // ---- What was found ---------------------------------------------------------------------------
 
-  [[nodiscard]] Layout layout(const Lists& lists) const {
+  [[nodiscard]] Layout layout(const State& state) const {
     Shape tile;
-    for (std::size_t i = 0; i < rank_; ++i) tile.push_back(tile_along(lists, i));
-    auto out = Layout::compact(devices_, global_, tile, lists);
+    std::vector<std::vector<Digit>> lists;
+    for (std::size_t i = 0; i < rank_; ++i) {
+      tile.push_back(tile_along(state, i));
+      const Digits digits = state.dimension(i);
+      lists.emplace_back(digits.begin(), digits.end());
+    }
+    auto out = Layout::compact(devices_, global_, tile, std::move(lists));
     RETILE_ASSERT(out.has_value(), "states are layouts");
     return *std::move(out);
   }
@@ -497,12 +665,17 @@ class Search {
     std::vector<FoundStep> out;
     for (std::size_t k = 1; k < way.size(); ++k) {
       const Node& node = nodes_[way[k]];
-      if (node.pattern) continue;  // half of a permutation
-      Layout after = layout(node.lists);
-      PlanStep step{node.action.op,     node.action.dim,
-                    node.action.to_dim, node.action.factor,
-                    after.tile(),       0,
-                    node.action.digits, {}};
+      if (node.state.open()) continue;  // half of a permutation
+      Layout after = layout(node.state);
+      PlanStep step{node.action.op,
+                    node.action.dim,
+                    node.action.to_dim,
+                    node.action.factor,
+                    after.tile(),
+                    0,
+                    {},
+                    {}};
+      if (step.op == Collective::dynslice) step.digits = {node.action.digit};
       FoundStep* const last = out.empty() ? nullptr : &out.back();
       if (last != nullptr && step.op == Collective::dynslice &&
           last->step.op == Collective::dynslice && last->step.dim == step.dim) {
@@ -525,12 +698,21 @@ class Search {
   std::size_t levels_;
   const Shape& global_;
   std::vector<Size> primes_;
-  std::vector<Size> cuts_;  ///< empty: anywhere
-  Lists target_;
-  std::vector<std::vector<std::vector<Fixed>>> needed_;  // by level
-  std::unordered_map<std::u32string, std::uint32_t> numbers_;
+  std::vector<Size> factors_;  ///< of the number of devices, without 1
+  std::vector<Size> cuts_;     ///< empty: anywhere
+  State target_;
+  struct Needed {
+    std::vector<Fixed> fixed;
+    std::vector<Size> whole;  ///< what a domain of each level has of the dimension
+  };
+  std::vector<Needed> needed_;  // by dimension
   std::vector<Node> nodes_;
+  std::unordered_set<std::uint32_t, Hash, Same> numbers_{512, Hash{&nodes_}, Same{&nodes_}};
   std::vector<Entry> heap_;
+  std::optional<Wide> known_ = options_.known;
+  std::uint32_t goal_ = 0;
+  Size limit_ = options_.haste > 1 ? std::min(options_.first_work, options_.most_work)
+                                   : options_.most_work;
   Size work_ = 0;
 };
 

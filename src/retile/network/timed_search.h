@@ -30,6 +30,12 @@ struct SearchOptions {
   Size most_work = Size{1} << 20;
   /// Digits are moved as the ends and the levels cut them, no part of one; so what is found is not proved.
   bool whole_digits = false;
+  /// How many times what is left counts when the next state is chosen. From 2 on a way is found sooner, and only
+  /// then better ones are looked for.
+  Size haste = 1;
+  /// With haste, what the search looks at until it finds a way that takes less than what is known. Whenever it does,
+  /// it goes on to eight times what it has looked at, but not beyond most_work.
+  Size first_work = Size{1} << 20;
   std::optional<Wide> known =
       {};  ///< what a known sequence takes: only what takes less is of interest
 };
@@ -44,9 +50,14 @@ struct Found {
   std::optional<std::vector<FoundStep>> steps;  ///< nothing: none takes less than what is known
   Wide time = 0;                                ///< of the steps, or of what is known
   Wide lower_bound = 0;                         ///< no sequence of these steps takes less
+  Wide floor = 0;                               ///< nor does any with parts of digits
   bool complete = true;                         ///< the search ended before its limit
   Size work = 0;
 };
+
+/// Arrays of more dimensions are not searched, nor those over more devices.
+inline constexpr std::size_t most_rank = 32;
+inline constexpr Size most_searched_devices = Size{1} << 31;
 
 /// Precondition: both ends are even, in boxes, compact, whole and without halos.
 [[nodiscard]] Found search(const Problem& problem, const Network& network,

@@ -20,8 +20,8 @@ tl::unexpected<Diagnostic> too_long() {
 }
 
 /// How many of a row are in the same domain of each level, of the member with the fewest.
-std::vector<Size> members_of(const Network& network, const std::vector<Size>& row) {
-  std::vector<Size> out;
+Members members_of(const Network& network, const std::vector<Size>& row) {
+  Members out;
   for (std::size_t l = 0; l <= network.levels().size(); ++l) {
     std::map<Size, Size> counts;
     for (const Size device : row) ++counts[network.domain_of(device, l)];
@@ -39,15 +39,14 @@ bool nest(const Network& network, const std::vector<Digit>& digits) {
   });
 }
 
-using Share = std::vector<Wide> (*)(Wide tile, const std::vector<Size>& members);
+using Share = Amounts (*)(Wide tile, const Members& members);
 
 /// The busiest group's, level by level.
-std::vector<Wide> of_groups(const Network& network, const DeviceTable& groups, Size tile,
-                            Share share) {
-  std::vector<Wide> out(network.levels().size(), 0);
+Amounts of_groups(const Network& network, const DeviceTable& groups, Size tile, Share share) {
+  Amounts out(network.levels().size(), 0);
   const auto note = [&](const std::vector<Size>& row) {
     if (row.size() < 2) return;
-    const std::vector<Wide> here = share(static_cast<Wide>(tile), members_of(network, row));
+    const Amounts here = share(static_cast<Wide>(tile), members_of(network, row));
     for (std::size_t l = 0; l < out.size(); ++l) out[l] = std::max(out[l], here[l]);
   };
   if (network.is_regular(groups)) {
@@ -63,34 +62,36 @@ std::vector<Wide> of_groups(const Network& network, const DeviceTable& groups, S
 /// The busiest device's of moves that are counted one by one.
 class Boxes {
  public:
-  explicit Boxes(const Network& network) : network_(network) {
-    for (auto* side : {&received_, &sent_}) {
-      side->assign(static_cast<std::size_t>(network.devices()),
-                   std::vector<Wide>(network.levels().size(), 0));
-    }
-  }
+  explicit Boxes(const Network& network)
+      : network_(network),
+        received_(static_cast<std::size_t>(network.devices()) * network.levels().size()),
+        sent_(received_.size()) {}
   void note(const Transfer& box) {
     if (box.source == box.target) return;
     Wide size = 1;
     for (const Size extent : box.shape) size *= static_cast<Wide>(extent);
     const std::size_t level = network_.level_between(box.source, box.target);
-    received_[static_cast<std::size_t>(box.target)][level] += size;
-    sent_[static_cast<std::size_t>(box.source)][level] += size;
+    received_[place(box.target, level)] += size;
+    sent_[place(box.source, level)] += size;
   }
-  [[nodiscard]] std::vector<Wide> busiest() const {
-    std::vector<Wide> out(network_.levels().size(), 0);
+  [[nodiscard]] Amounts busiest() const {
+    Amounts out(network_.levels().size(), 0);
     for (const auto* side : {&received_, &sent_}) {
-      for (const std::vector<Wide>& device : *side) {
-        for (std::size_t l = 0; l < out.size(); ++l) out[l] = std::max(out[l], device[l]);
+      for (std::size_t k = 0; k < side->size(); ++k) {
+        Wide& most = out[k % out.size()];
+        most = std::max(most, (*side)[k]);
       }
     }
     return out;
   }
 
  private:
+  [[nodiscard]] std::size_t place(Size device, std::size_t level) const {
+    return static_cast<std::size_t>(device) * network_.levels().size() + level;
+  }
   const Network& network_;
-  std::vector<std::vector<Wide>> received_;
-  std::vector<std::vector<Wide>> sent_;
+  std::vector<Wide> received_;  // by device and level
+  std::vector<Wide> sent_;
 };
 
 /// A digit of the device that gets a tile, and the digit of its source that it says.
@@ -162,20 +163,21 @@ std::optional<std::vector<bool>> levels_moved(const Network& network, const Devi
       out[l] = out[l] || root(digit.target) != root(digit.source);
     }
     for (const Moved& digit : *moved) {
-      if (network.level_of({digit.source, digit.size}) == l) equal[root(digit.target)] = root(digit.source);
+      if (network.level_of({digit.source, digit.size}) == l)
+        equal[root(digit.target)] = root(digit.source);
     }
   }
   return out;
 }
 
 /// Of tiles that are all alike and move as they are; nothing for other steps.
-std::optional<std::vector<Wide>> whole_tiles(const Network& network, const Op& op,
-                                             const DeviceShapes& tiles) {
+std::optional<Amounts> whole_tiles(const Network& network, const Op& op,
+                                   const DeviceShapes& tiles) {
   const auto* const permutation = std::get_if<Allpermute>(&op);
   if (permutation == nullptr || !tiles.alike()) return std::nullopt;
   const auto* const source = std::get_if<DeviceTable>(&permutation->source);
   if (source == nullptr) return std::nullopt;
-  std::vector<Wide> out(network.levels().size(), 0);
+  Amounts out(network.levels().size(), 0);
   const auto tile = static_cast<Wide>(checked_product(tiles.largest()).value_or(0));
   if (const auto levels = levels_moved(network, *source)) {
     for (std::size_t l = 0; l < out.size(); ++l) out[l] = (*levels)[l] ? tile : 0;
@@ -188,8 +190,7 @@ std::optional<std::vector<Wide>> whole_tiles(const Network& network, const Op& o
   return out;
 }
 
-Result<std::vector<Wide>> boxes_of(const Network& network, const Step& step,
-                                   const TileShapes& tiles) {
+Result<Amounts> boxes_of(const Network& network, const Step& step, const TileShapes& tiles) {
   Boxes boxes(network);
   Size count = 0;
   const auto moved = each_move(step, tiles, [&](Transfer&& box) {
@@ -216,17 +217,45 @@ Share share_of(const Op& op) {
       [](const AlltoallDims&) -> Share { return Traffic::alltoall; });
 }
 
+/// The tiles before each step of a Program that says them, where all are alike and no step has boxes of its own.
+/// Tiles of each device would take long on many devices, if steps go along several dimensions.
+std::optional<std::vector<DeviceShapes>> claimed_shapes(const Program& program,
+                                                        Size element_bytes) {
+  const auto fits = [&](const Shape& tile) {
+    const auto elements = checked_product(tile);
+    return elements && checked_mul(*elements, element_bytes);
+  };
+  if (!fits(program.from.tile()) || !program.from.is_even() || !program.to.is_even() ||
+      program.from.addends()) {
+    return std::nullopt;
+  }
+  std::vector<DeviceShapes> out{DeviceShapes(program.from.tile())};
+  for (const Step& step : program.steps) {
+    const auto* const permutation = std::get_if<Allpermute>(&step.op);
+    const bool whole =
+        permutation != nullptr && std::holds_alternative<DeviceTable>(permutation->source);
+    if (!step.claims.tile || !fits(*step.claims.tile) || (groups_of(step.op) == nullptr && !whole))
+      return std::nullopt;
+    out.emplace_back(*step.claims.tile);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<StepTime>> times_of(const Program& program, const Network& network,
                                        Size element_bytes) {
-  const auto shapes = tile_shapes(program, element_bytes);
-  if (!shapes) return refuse(shapes.error());
+  auto shapes = claimed_shapes(program, element_bytes);
+  if (!shapes) {
+    auto found = tile_shapes(program, element_bytes);
+    if (!found) return refuse(found.error());
+    shapes = *std::move(found);
+  }
   std::vector<StepTime> out;
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     const Step& step = program.steps[k];
     const DeviceShapes& tiles = (*shapes)[k];
-    std::vector<Wide> bytes(network.levels().size(), 0);
+    Amounts bytes(network.levels().size(), 0);
     if (const Share share = share_of(step.op)) {
       bytes = of_groups(network, *groups_of(step.op), checked_product(tiles.largest()).value_or(0),
                         share);

@@ -13,7 +13,8 @@ std::optional<MemberPlaces> MemberPlaces::find(const std::vector<Size>& members,
   std::vector<int> first;  // by node: its first process
   for (std::size_t place = 0; place < members.size(); ++place) {
     const int node = nodes.first[index(members[place])];
-    const auto known = static_cast<std::size_t>(std::find(first.begin(), first.end(), node) - first.begin());
+    const auto known =
+        static_cast<std::size_t>(std::find(first.begin(), first.end(), node) - first.begin());
     if (known == first.size()) {
       first.push_back(node);
       out.of_nodes.emplace_back();
