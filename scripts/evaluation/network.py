@@ -17,6 +17,17 @@ def link(small_bytes, small_seconds, large_bytes, large_seconds):
     return 1 / seconds, max(0.0, small_seconds - small_bytes * seconds)
 
 
+def expect(links, bytes_per_second, microseconds):
+    """Refuses links that are far from those that were made, on which nothing can be said."""
+    (rate, latency), (inside, _) = links
+    if not 0.5 < rate / bytes_per_second < 1.1:
+        raise ValueError(f"links of {bytes_per_second:g} B/s have {rate:g}")
+    if not 0.9 < latency * 1e6 / microseconds < 3:
+        raise ValueError(f"links of {microseconds:g} microseconds have {latency * 1e6:g}")
+    if inside < 5 * rate:
+        raise ValueError(f"a node has {inside:g} B/s inside, and {rate:g} to others")
+
+
 def words(mesh, links):
     """What --network is told of a mesh, of which the axis a is inside a node."""
     between, inside = (f"{round(rate)}B/s:{round(latency * 1e9)}ns" for rate, latency in links)

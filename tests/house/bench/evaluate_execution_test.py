@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import callers, copying, execution, messages, one_shot, programs, scalapack, sums, uneven  # noqa: E402  the path has to be there first
+from evaluation import callers, copying, execution, messages, network, one_shot, programs, scalapack, sums, uneven  # noqa: E402  the path has to be there first
 from evaluation.page import wrapped  # noqa: E402
 from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
@@ -325,6 +325,44 @@ class Messages(unittest.TestCase):
         self.assertIn("slower in 1 of 2 cases. The worst is rows to columns, 1 MiB on 4 processes: 0.50.", bad)
 
 
+class Networks(unittest.TestCase):
+    def record(self, *ours, usual=2.0):
+        """Problems of which each plan for a network takes so many seconds, and is predicted to; the usual one is predicted a thousand more."""
+        problems = [{"mesh": "n:2,a:2", "from": "[4]", "to": f"[{number}]", "differ": True, "predicted": {"network": number, "usual": 1000 + number},
+                     "measured": {"network": [seconds, seconds, 99.0], "usual": [usual + number] * 3, "exchange": [4.0]}}
+                    for number, seconds in enumerate(ours, 1)]
+        return {"bytes_per_second": 1e7, "microseconds": 500, "runs": 3, "cores": 2, "nodes": {"2 x 2": {"links": [[9e6, 1e-3], [1e9, 2e-4]], "problems": problems}}}
+
+    def test_links_are_fitted_to_two_sizes(self):
+        rate, latency = network.link(100, 1.5, 1100, 2.5)
+        self.assertAlmostEqual(rate, 1000)
+        self.assertAlmostEqual(latency, 1.4)
+        self.assertEqual(network.words("n:2,k:2,a:2", [(9e6, 1.5e-3), (1e9, 2e-4)]),
+                         "n:9000000B/s:1500000ns, k:9000000B/s:1500000ns, *:1000000000B/s:200000ns")
+
+    def test_links_that_are_not_what_was_asked_for_are_refused(self):
+        network.expect([(8e6, 1.2e-3), (1e9, 0)], 1e7, 1000)
+        for links in ([(4e6, 1.2e-3), (1e9, 0)], [(8e6, 4e-3), (1e9, 0)], [(8e6, 1.2e-3), (2e7, 0)]):
+            with self.assertRaises(ValueError):
+                network.expect(links, 1e7, 1000)
+
+    def test_equal_values_share_a_place(self):
+        self.assertEqual(network.places([3, 1, 3, 2]), [2.5, 0, 2.5, 1])
+        self.assertAlmostEqual(network.rank_correlation([(1, 10), (2, 100), (3, 1000)]), 1)
+        self.assertAlmostEqual(network.rank_correlation([(1, 3), (2, 2), (3, 1)]), -1)
+
+    def test_gains_and_ranks_are_judged(self):
+        good = network.section(self.record(1.0, 1.1, 1.2))
+        self.assertIn("So it is.", good)
+        self.assertIn("| 2 x 2 | 9 MB/s, 1 ms; 1000 MB/s, 0.2 ms | 6 | 1.000 |", good)
+        self.assertIn("3.57 (3.00 to 4.17), 3 problems | 3.65 |", good)
+        self.assertNotIn("Slower than", good)
+        bad = network.section(self.record(9.0, 8.0, 4.0))
+        self.assertIn("Missed: the rank correlation on 2 x 2,", bad)
+        self.assertIn("the gain on 2 x 2, 0.59; 2 plans are slower than the usual one by more than a twentieth.", bad)
+        self.assertIn("- `[4]` to `[1]` over `n:2,a:2`: 0.33 times as fast, predicted 1001.00\n- `[4]` to `[2]`", bad)
+
+
 class Callers(unittest.TestCase):
     def record(self, *given, huge=True):
         """Runs of two problems: for one the library takes so many seconds, for the other 4, in huge pages 2; MPI_Alltoallw takes 6, and 5."""
@@ -374,6 +412,7 @@ class Pages(unittest.TestCase):
         self.assertIn("\n" + wrapped(one_shot.section(one_shot.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(scalapack.section(scalapack.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(messages.section(messages.load(ROOT / "bench" / "results"))), page)
+        self.assertIn("\n" + wrapped(network.section(network.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(callers.section(callers.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(sums.section(sums.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(uneven.section(uneven.load(ROOT / "bench" / "results"))), page)
