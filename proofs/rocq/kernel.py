@@ -313,7 +313,7 @@ others, which the program tests each time.
 `retile-kernel check FILE` runs the extracted check, and `--batch` judges many texts. It shares no code with `src/` or
 `spec/`. `retile check --kernel` asks it as well, says so, and fails where the two differ.
 
-It has all of versions 1 and 2 but three things: views, addends, and steps along several dimensions. These, more than
+It has all of versions 1 and 2 but two things: views and addends. These, more than
 65,536 devices, and what takes too long or too much memory it leaves undecided. It gives no witness, and reads the text
 form only.
 
@@ -329,8 +329,8 @@ written in Rocq, but nothing is proved of it: that printing and reading give the
 
 ## What the kernel does not prove
 
-- **Views, addends and steps along several dimensions** in Programs. Open: the same three theorems, of a state of sums
-  for addends. Two C++ replays agree on them.
+- **Views and addends** in Programs. Open: the same three theorems, of a state of sums for addends. Two C++ replays
+  agree on them.
 - **The reader of Programs.** Open: a printer, and `read (print P) = Programs [:: P]` for every Program that the rules
   of the text form accept.
 - **Lemmas 4.6 and 4.7 over several axes** (E27, E28), for strong sequences. The open goal: steps of Sec. 7.1 that
@@ -516,7 +516,7 @@ def planner(work, queries, retile, count):
 FIELDS = ("right", "within_bound", "height", "bound", "cost", "steps", "first_wrong_step", "reason")
 TOKEN = re.compile(rb"\d+|[A-Za-z_][A-Za-z0-9_.-]*|<=|\s+|.", re.DOTALL)
 WORDS = (b"0 1 2 3 4 6 8 12 [ ] { } , ( ) T <= = ~ @ dim groups piece=balanced piece=2 tile map at shapes source pairs # \" .. <1,1> + "
-         b"order=[1,0] 9223372036854775807 9223372036854775808 x y /1 /2 . : \xc2\x85 \r").split(b" ") + [b"\n", b"\r\n", b"\t", b" "]
+         b"dims=[0,1] counts=[2,2] splits=[0,0] order=[1,0] 9223372036854775807 9223372036854775808 x y /1 /2 . : \xc2\x85 \r").split(b" ") + [b"\n", b"\r\n", b"\t", b" "]
 
 
 def texts_of_tree():

@@ -12,6 +12,8 @@ from support import EXAMPLE, RETILE, Case, main, retile
 
 KERNEL = Path(RETILE).resolve().parent / "retile-kernel"
 WRONG = "retile.program/1\ndevices 2\nfrom [4{1:2}8]\nto [4{1:2}8]\nallpermute source=[1,0]\n"
+SEVERAL = ("retile.program/2\nmesh x:2,y:3\nfrom [2{x}4, 1{y}3]\nto [4, 3]\n"
+           "allgather_dims dims=[0,1] counts=[2,3] groups=[1,6]<=[6] tile=[4,3]\n")
 SUMS = "retile.program/2\nmesh x:2\nfrom sum{x}[4]\nto [4]\nallreduce groups=[1,2]<=[2]\n"
 SAME = "retile-kernel, which is proved, says the same\n"
 
@@ -45,6 +47,12 @@ class Kernel(Case):
         self.assertEqual("".join(line for line in lines if line != SAME), retile("check", stdin=right + WRONG).stdout)
         done = retile("check", "--kernel", stdin=retile("lower", *EXAMPLE, "--json").stdout)
         self.assertEqual((done.returncode, done.stdout.endswith(SAME)), (0, True), done.stderr)
+
+    @unittest.skipUnless(os.access(KERNEL, os.X_OK), "retile-kernel is not built")
+    def test_steps_along_several_dimensions(self):
+        for counts, code in (("[2,3]", 0), ("[3,2]", 1)):
+            done = retile("check", "--kernel", stdin=SEVERAL.replace("[2,3]", counts))
+            self.assertEqual((done.returncode, done.stdout.endswith(SAME)), (code, True), done.stdout + done.stderr)
 
     @unittest.skipUnless(os.access(KERNEL, os.X_OK), "retile-kernel is not built")
     def test_what_it_has_no_words_for_is_undecided(self):

@@ -18,11 +18,26 @@ Record row := Row { members : tree nat; member_shapes : seq (seq nat); alike : b
 (* How tiles are cut before they are joined, if they are: along j, in n pieces. *)
 Record cutting := Cutting { how : cut; pieces : nat; along : nat }.
 
+(* A device in a step along several dimensions: the devices of its row, the     *)
+(* shape of the pieces that it gets, and where they begin in their tiles.       *)
+Record spot := Spot { partners : tree nat; piece_extents : seq nat; piece_begin : seq nat }.
+
+(* The position with these parts along dims, and by how much they are too       *)
+(* large.                                                                       *)
+Fixpoint position_at (dims counts parts : seq nat) : nat * seq nat :=
+  match dims, counts with
+  | i :: dims', m :: counts' =>
+      let: (p, rest) := position_at dims' counts' parts in
+      let: (more, k) := edivn (nth 0 rest i) m in (k * prodn counts' + p, upd rest i more)
+  | _, _ => (0, parts)
+  end.
+
 (* A step seen backwards.                                                       *)
 Inductive hop :=
   | Hop_cut of nat & tree nat    (* along; by device, where its piece begins    *)
   | Hop_join of nat & option cutting & tree (option (row * nat))
                                  (* along; by device, its row and its position there *)
+  | Hop_along of seq nat & seq nat & tree (option spot)   (* concats, counts    *)
   | Hop_permute of tree (option nat)   (* by device, the source, if another     *)
   | Hop_exchange of tree (seq transfer).  (* by device, the transfers to it     *)
 
@@ -43,6 +58,12 @@ Definition fetch (h : hop) (d : nat) (l : seq nat) : nat * seq nat :=
           if like then edivn x (nth 0 (part_shape k q m) i)
           else locate [seq nth 0 (part_shape k q m) i | m <- ms] x in
         (get 0 es p, part_index k q (if like then m else nth [::] ms p) (upd l i y))
+      else (d, l)
+  | Hop_along dims counts spots =>
+      if get None spots d is Some (Spot es w b) then
+        let each (f : nat -> nat) := [seq f i | i <- iota 0 (size w)] in
+        let p := (position_at dims counts (each (fun i => nth 0 l i %/ nth 0 w i))).1 in
+        (get 0 es p, each (fun i => nth 0 b i + nth 0 l i %% nth 0 w i))
       else (d, l)
   | Hop_permute sources => (if get None sources d is Some e then e else d, l)
   | Hop_exchange transfers =>
@@ -97,6 +118,10 @@ Definition agree (i : nat) (ms : seq (seq nat)) : bool :=
   else true.
 Definition joins_ok s i G : bool := all (fun g => agree i [seq shape_at s e | e <- g]) G.
 
+Definition divides_along_ok s (splits counts : seq nat) : bool :=
+  all (fun i => let n := parts_along splits counts i in below D (fun d => n %| nth 0 (shape_at s d) i)) (iota 0 rank).
+Definition one_shape_ok s G : bool := all (fun g => constant [seq shape_at s e | e <- g]) G.
+
 Definition by_target (ts : seq transfer) : tree (seq transfer) :=
   foldl (fun t x => set t (target x) (x :: get [::] t (target x))) (blank [::] (room D)) (rev ts).
 Definition transfers_ok s (ts : seq transfer) (new : shapes) (sorted : tree (seq transfer)) : bool :=
@@ -136,6 +161,9 @@ Definition cut_run s c n j (place : nat -> nat) : outcome :=
   else Goes (add_hop s (fun d => piece_shape c n (place d) j (shape_at s d))
                (Hop_cut j (of_seq 0 (mkseq (fun d => (bounds c n (nth 0 (shape_at s d) j) (place d)).1) D)))) 0.
 
+(* A step in rows of one device moves nothing.                                  *)
+Definition toll G (costs : nat) : nat := if 1 < row_length G then costs else 0.
+
 Definition join_run s i (k : option cutting) G (costs : run -> nat) : outcome :=
   if ~~ groups_ok G then Stuck Groups
   else if ~~ divides_ok s k then Stuck Indivisible
@@ -143,7 +171,25 @@ Definition join_run s i (k : option cutting) G (costs : run -> nat) : outcome :=
   else
     let at_ := seats s G in
     let s' := add_hop s (joined_at i (row_length G) k at_) (Hop_join i k at_) in
-    Goes s' (if 1 < row_length G then costs s' else 0).
+    Goes s' (toll G (costs s')).
+
+(* Without splits pieces are whole tiles.                                       *)
+Definition spots s G (splits counts : seq nat) : tree (option spot) :=
+  fill None D (flatten [seq let es := of_seq 0 g in
+                            let w := extents_along splits counts (shape_at s (head 0 g)) in
+                            [seq (p.2, Some (Spot es w [seq part_along splits counts p.1 i * nth 0 w i | i <- iota 0 (size w)]))
+                               | p <- zip (iota 0 (size g)) g] | g <- G]).
+Definition along_shape (dims counts : seq nat) (at_ : tree (option spot)) (d : nat) : seq nat :=
+  if get None at_ d is Some (Spot _ w _) then [seq nth 0 w i * parts_along dims counts i | i <- iota 0 (size w)]
+  else [::].
+Definition along_run s (splits dims counts : seq nat) G (costs : run -> nat) : outcome :=
+  if ~~ (groups_ok G && (prodn counts == row_length G)) then Stuck Groups
+  else if ~~ divides_along_ok s splits counts then Stuck Indivisible
+  else if ~~ one_shape_ok s G then Stuck Ragged
+  else
+    let at_ := spots s G splits counts in
+    let s' := add_hop s (along_shape dims counts at_) (Hop_along dims counts at_) in
+    Goes s' (toll G (costs s')).
 
 Definition permute_run s (sources : tree (option nat)) (moved : bool) : outcome :=
   Goes (add_hop s (fun d => shape_at s (if get None sources d is Some e then e else d)) (Hop_permute sources))
@@ -160,6 +206,8 @@ Definition move_run s (m : move) : outcome :=
   | Allgather i t => join_run s i None (rows_of t) run_largest
   | Alltoall c j i t =>
       let G := rows_of t in join_run s i (Some (Cutting c (row_length G) j)) G (fun=> run_largest s)
+  | Allgather_dims dims ms t => along_run s [::] dims ms (rows_of t) run_largest
+  | Alltoall_dims splits concats ms t => along_run s splits concats ms (rows_of t) (fun=> run_largest s)
   | Allpermute P =>
       let ds := row_of_one P in
       if ~~ once ds then Stuck Bijection

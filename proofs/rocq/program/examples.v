@@ -66,6 +66,22 @@ Proof. by []. Qed.
 Example exchanged : held_by (after halves (Alltoall Equal 0 0 pair_of_devices)) 0 =
   ([:: 2], [:: [:: 3]; [:: 1]]).
 Proof. by []. Qed.
+(* The digits of positions of four devices: the first along dim 0, the second   *)
+(* along dim 1.                                                                 *)
+Definition quarters : state := tiles_of (Grid [:: plain 2 [:: Digit 2 2] 4; plain 1 [:: Digit 1 2] 2] 4 None).
+Definition four_devices : table := Rows [:: [:: 0; 1; 2; 3]].
+Example gathered_along : held_by (after quarters (Allgather_dims [:: 0; 1] [:: 2; 2] four_devices)) 1 =
+  ([:: 4; 2], [:: [:: 0; 0]; [:: 0; 1]; [:: 1; 0]; [:: 1; 1]; [:: 2; 0]; [:: 2; 1]; [:: 3; 0]; [:: 3; 1]]).
+Proof. by []. Qed.
+(* A dimension named twice: its part is the number in both digits.              *)
+Example parts_of_6 : [seq part_along [:: 1; 0; 1] [:: 2; 2; 3] 8 i | i <- [:: 0; 1]] = [:: 0; 5].
+Proof. by []. Qed.
+(* Every device holds a column, and gets a quarter of all.                      *)
+Definition columns : state := tiles_of (Grid [:: plain 4 [::] 4; plain 1 [:: Digit 1 4] 4] 4 None).
+Example exchanged_along :
+  held_by (after columns (Alltoall_dims [:: 0; 0] [:: 1; 1] [:: 2; 2] four_devices)) 1 =
+  ([:: 1; 4], [:: [:: 1; 0]; [:: 1; 1]; [:: 1; 2]; [:: 1; 3]]).
+Proof. by []. Qed.
 Example permuted : held_by (after halves (Allpermute pair_of_devices)) 0 = ([:: 2], [:: [:: 2]; [:: 3]]).
 Proof. by []. Qed.
 (* A device that is no target keeps its own.                                    *)

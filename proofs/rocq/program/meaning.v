@@ -177,6 +177,34 @@ Definition joined (i : nat) (tiles : seq tile) : tile :=
        (fun l => let: (p, y) := locate [seq nth 0 (shape a) i | a <- tiles] (nth 0 l i) in
                  elem (nth (Tile [::] id) tiles p) (upd l i y)).
 
+(* Each digit of a position in a row belongs to a dimension: of a list with an  *)
+(* entry for each digit, the slowest first, those of dimension i.               *)
+Definition those_of (dims : seq nat) (i : nat) (s : seq nat) : seq nat := mask [seq j == i | j <- dims] s.
+
+(* Into how many parts dimension i is cut, and which of them is that of         *)
+(* position p: the number in all digits of p that belong to i.                  *)
+Definition parts_along (dims counts : seq nat) (i : nat) : nat := prodn (those_of dims i counts).
+Definition part_along (dims counts : seq nat) (p i : nat) : nat :=
+  flat (those_of dims i counts) (those_of dims i (unflat counts p)).
+
+(* Every extent cut into equal parts.                                           *)
+Definition extents_along (splits counts c : seq nat) : seq nat :=
+  [seq nth 0 c i %/ parts_along splits counts i | i <- iota 0 (size c)].
+(* The piece of tile a that position q gets.                                    *)
+Definition piece_along (splits counts : seq nat) (q : nat) (a : tile) : tile :=
+  let w := extents_along splits counts (shape a) in
+  Tile w (fun l => elem a [seq part_along splits counts q i * nth 0 w i + nth 0 l i | i <- iota 0 (size w)]).
+
+(* Tiles of one shape w: that of position p lies, in each dimension, at the     *)
+(* part of p.                                                                   *)
+Definition side_by_side (dims counts : seq nat) (tiles : seq tile) : tile :=
+  let w := shape (head (Tile [::] id) tiles) in
+  let each (f : nat -> nat) := [seq f i | i <- iota 0 (size w)] in
+  Tile (each (fun i => nth 0 w i * parts_along dims counts i))
+       (fun l => let p := index (each (fun i => nth 0 l i %/ nth 0 w i))
+                                [seq each (part_along dims counts p) | p <- iota 0 (prodn counts)] in
+                 elem (nth (Tile [::] id) tiles p) (each (fun i => nth 0 l i %% nth 0 w i))).
+
 (* The row of device d, and its position there.                                 *)
 Definition row_of (G : seq (seq nat)) (d : nat) : seq nat := nth [::] G (find (fun g => d \in g) G).
 Definition seat_of (G : seq (seq nat)) (d : nat) : nat := index d (row_of G d).
@@ -195,6 +223,10 @@ Definition after (s : state) (m : move) : state := fun d =>
   | Alltoall c j i t =>
       let G := rows_of t in
       joined i [seq piece c (row_length G) (seat_of G d) j (s e) | e <- row_of G d]
+  | Allgather_dims dims ms t => side_by_side dims ms [seq s e | e <- row_of (rows_of t) d]
+  | Alltoall_dims splits concats ms t =>
+      let G := rows_of t in
+      side_by_side concats ms [seq piece_along splits ms (seat_of G d) (s e) | e <- row_of G d]
   | Allpermute P => s (nth 0 (row_of_one P) d)
   | Pairs ps => if first (fun p => p.2 == d) ps is Some p then s p.1 else s d
   | Exchange ts new =>
@@ -223,12 +255,17 @@ Definition each_once (ds : seq nat) : Prop := perm_eq ds (iota 0 D).
 
 Definition groups_of m : option (seq (seq nat)) :=
   match m with
-  | Dynslice _ _ t | Allgather _ t | Alltoall _ _ _ t => Some (rows_of t)
+  | Dynslice _ _ t | Allgather _ t | Alltoall _ _ _ t
+  | Allgather_dims _ _ t | Alltoall_dims _ _ _ t => Some (rows_of t)
   | _ => None
   end.
+(* The digits of positions in a row, where a step says what they are.           *)
+Definition counts_of m : option (seq nat) :=
+  match m with Allgather_dims _ ms _ | Alltoall_dims _ _ ms _ => Some ms | _ => None end.
 Definition good_groups m : Prop :=
   if groups_of m is Some G then
-    (forall g, g \in G -> size g = row_length G) /\ each_once (flatten G)
+    [/\ forall g, g \in G -> size g = row_length G, each_once (flatten G) &
+        if counts_of m is Some ms then prodn ms = row_length G else True]
   else True.
 
 Definition good_permutation m : Prop :=
@@ -247,15 +284,22 @@ Definition equal_cut m : option (nat * nat) :=
   | _ => None
   end.
 Definition divisible s m : Prop :=
-  if equal_cut m is Some (n, j) then forall d, d < D -> n %| nth 0 (shape (s d)) j else True.
+  if equal_cut m is Some (n, j) then forall d, d < D -> n %| nth 0 (shape (s d)) j
+  else if m is Alltoall_dims splits _ ms _ then
+    forall d i, d < D -> i < rank -> parts_along splits ms i %| nth 0 (shape (s d)) i
+  else True.
 
 (* The others of a row agree in all extents but that of i.                      *)
 Definition joinable s (i : nat) (G : seq (seq nat)) : Prop :=
   forall g d e, g \in G -> d \in g -> e \in g ->
     ~~ empty (shape (s d)) -> ~~ empty (shape (s e)) -> upd (shape (s d)) i 0 = upd (shape (s e)) i 0.
+(* All tiles of a row have one shape.                                           *)
+Definition one_shape s (G : seq (seq nat)) : Prop :=
+  forall g d e, g \in G -> d \in g -> e \in g -> shape (s d) = shape (s e).
 Definition not_ragged s m : Prop :=
   match m with
   | Allgather i t | Alltoall _ _ i t => joinable s i (rows_of t)
+  | Allgather_dims _ _ t | Alltoall_dims _ _ _ t => one_shape s (rows_of t)
   | _ => True
   end.
 
@@ -303,7 +347,8 @@ Definition largest s : nat := \max_(d < D) prodn (shape (s d)).
 
 Definition moves m : bool :=
   match m with
-  | Dynslice _ _ t | Allgather _ t | Alltoall _ _ _ t => 1 < row_length (rows_of t)
+  | Dynslice _ _ t | Allgather _ t | Alltoall _ _ _ t
+  | Allgather_dims _ _ t | Alltoall_dims _ _ _ t => 1 < row_length (rows_of t)
   | Dynslice_part _ _ n _ => 1 < n
   | Allpermute P => row_of_one P != iota 0 D
   | Pairs ps => has (fun p => p.1 != p.2) ps
@@ -313,8 +358,8 @@ Definition price s m : nat :=
   if moves m then
     match m with
     | Dynslice _ _ _ | Dynslice_part _ _ _ _ => 0
-    | Allgather _ _ | Exchange _ _ => largest (after s m)
-    | Alltoall _ _ _ _ | Allpermute _ | Pairs _ => largest s
+    | Allgather _ _ | Allgather_dims _ _ _ | Exchange _ _ => largest (after s m)
+    | Alltoall _ _ _ _ | Alltoall_dims _ _ _ _ | Allpermute _ | Pairs _ => largest s
     end
   else 0.
 End Steps.
@@ -339,12 +384,18 @@ Definition known_tiling (T : tiling) : bool :=
   | Listed ns at_ cs => [&& fits ns, size at_ == D, all fits at_ & fits_shapes cs]
   end.
 
+(* A dimension and a number, not 0, for each digit of a position.               *)
+Definition known_digits (dims counts : seq nat) : bool :=
+  [&& size dims == size counts, all (gtn rank) dims & all (leq 1) counts].
+
 Definition known (m : move) : bool :=
   match m with
   | Dynslice _ j _ => j < rank
   | Dynslice_part _ j n L => [&& j < rank, 0 < n & all (gtn n) (row_of_one L)]
   | Allgather i _ => i < rank
   | Alltoall _ j i _ => (j < rank) && (i < rank)
+  | Allgather_dims dims ms _ => known_digits dims ms
+  | Alltoall_dims splits concats ms _ => known_digits splits ms && known_digits concats ms
   | Allpermute _ => true
   | Pairs ps => all (fun p => (p.1 < D) && (p.2 < D)) ps
   | Exchange ts new =>

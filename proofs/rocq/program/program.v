@@ -2,7 +2,7 @@
 (*                                                                              *)
 (* Devices are positions 0..D-1, and axes are digits of their numbers, as the   *)
 (* reader makes them.  What steps do and when a Program is right is meaning.v.  *)
-(* Left out: addends, views, and steps along several dimensions.                *)
+(* Left out: addends and views.                                                 *)
 From mathcomp Require Import all_ssreflect.
 Require Import notation.
 Set Implicit Arguments.
@@ -54,6 +54,8 @@ Inductive move :=
   | Dynslice_part of cut & nat & nat & table  (* piece, dim, parts, part        *)
   | Allgather of nat & table               (* dim, groups                       *)
   | Alltoall of cut & nat & nat & table    (* piece, split, concat, groups      *)
+  | Allgather_dims of seq nat & seq nat & table            (* dims, counts, groups *)
+  | Alltoall_dims of seq nat & seq nat & seq nat & table   (* splits, concats, counts, groups *)
   | Allpermute of table                    (* source                            *)
   | Pairs of seq (nat * nat)               (* pairs: (source, target)           *)
   | Exchange of seq transfer & shapes.

@@ -2,8 +2,8 @@
 (*                                                                              *)
 (* A text is a list of bytes.  First lines of tokens are made of it, then       *)
 (* Programs of the lines.  What breaks a rule of the page is refused, with the  *)
-(* number of a line.  Texts with a view, addends, or steps along several        *)
-(* dimensions are left out: program.v has no word for these.                    *)
+(* number of a line.  Texts with a view or addends are left out: program.v has  *)
+(* no word for these.                                                           *)
 From Coq Require Import Ascii String.
 From mathcomp Require Import all_ssreflect.
 Require Import notation program meaning.
@@ -385,7 +385,7 @@ Definition is_none (A : Type) (o : option A) : bool := if o is None then true el
 Definition row_count (T : tiling) : seq nat := if T is Listed _ at_ _ then [:: size at_] else [::].
 
 Definition left_out_words : seq word :=
-  map codes [:: "view"; "reducescatter"; "allreduce"; "unreduce"; "embed"; "allgather_dims"; "alltoall_dims"]%string.
+  map codes [:: "view"; "reducescatter"; "allreduce"; "unreduce"; "embed"]%string.
 Definition additions : seq word := map codes [:: "sum"; "max"; "min"; "stack"]%string.
 
 Definition read_header_line (h : header) (w : word) : parser header :=
@@ -480,6 +480,10 @@ Definition read_value (k : word) : parser value :=
   else if k == codes "map" then bind T <- map_tiling ;; give (V_tiling T)
   else if (version h == 2) && (k == codes "shapes") then
     bind rs <- rows ;; do need ((size rs == D) && all (fun c => (size c == rank) && all_or_none c) rs) ;; give (V_rows rs)
+  else if k \in map codes [:: "dims"; "splits"; "concats"]%string then
+    bind dims <- ints ;; do need (all (gtn rank) dims) ;; give (V_ints dims)
+  else if k == codes "counts" then
+    bind ms <- ints_from 1 ;; do need (prodn ms < two_63) ;; give (V_ints ms)
   else if (version h == 2) && (k == codes "piece") then fun ts =>
     if keyword "balanced" ts is Some (_, ts') then Some (V_cut Even, ts')
     else (bind s <- number_from 1 ;; give (V_cut (Extent s))) ts
@@ -518,6 +522,10 @@ Definition table_at k := if value_of k is Some (V_table t) then t else Rows [::]
 Definition rows_at k := if value_of k is Some (V_rows rs) then Some rs else None.
 Definition ints_at k := if value_of k is Some (V_ints c) then Some c else None.
 Definition cut_at := if value_of "piece" is Some (V_cut c) then c else Equal.
+Definition list_at k := if ints_at k is Some c then c else [::].
+(* A dimension for each digit, and a digit.                                     *)
+Definition one_for_each (k : string) : bool :=
+  (size (list_at k) == size (list_at "counts")) && ~~ nilp (list_at "counts").
 (* Exactly these keys, and perhaps those.                                       *)
 Definition keys_are (must may : seq string) : bool :=
   let ks := map fst kvs in
@@ -550,6 +558,14 @@ Definition step_of (op : word) : option step :=
   else if op == codes "alltoall" then
     if keys_are [:: "split"; "concat"; "groups"]%string ("piece"%string :: claims) then
       with_claims (Alltoall cut_at (number_at "split") (number_at "concat") (table_at "groups"))
+    else None
+  else if (version h == 2) && (op == codes "allgather_dims") then
+    if keys_are [:: "dims"; "counts"; "groups"]%string claims && one_for_each "dims" then
+      with_claims (Allgather_dims (list_at "dims") (list_at "counts") (table_at "groups"))
+    else None
+  else if (version h == 2) && (op == codes "alltoall_dims") then
+    if [&& keys_are [:: "splits"; "concats"; "counts"; "groups"]%string claims, one_for_each "splits" & one_for_each "concats"] then
+      with_claims (Alltoall_dims (list_at "splits") (list_at "concats") (list_at "counts") (table_at "groups"))
     else None
   else if op == codes "allpermute" then
     if keys_are [:: "source"]%string claims then with_claims (Allpermute (table_at "source"))

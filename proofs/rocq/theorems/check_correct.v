@@ -71,7 +71,7 @@ Theorem step_correct s S st0 : known D rank (move_of st0) -> stands s S ->
   end.
 Proof.
 move=> kn st; have := move_correct kn st; rewrite /moves_to /step_run.
-case: (move_run D s (move_of st0)) => [r|s' p]; first by case=> lr no yes; split; [exact: no|move=> r'; exact: yes].
+case: (move_run D rank s (move_of st0)) => [r|s' p]; first by case=> lr no yes; split; [exact: no|move=> r'; exact: yes].
 case=> basic st' ep; set S' := after S (move_of st0) in st' *.
 have low r : number r < 5 -> condition D rank S st0 r by exact: basic.
 have tc : tile_claim_ok D rank s' st0 = true <-> condition D rank S st0 Tile_claim.

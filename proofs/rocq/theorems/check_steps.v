@@ -1,6 +1,6 @@
 (* One move of a Program: check.v does what meaning.v says.                     *)
 From mathcomp Require Import all_ssreflect zify.
-Require Import notation vectors program meaning lookup check.
+Require Import notation vectors program meaning lookup check check_along.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -311,7 +311,7 @@ Qed.
 
 (* What the conditions and the price of a move are, and where it leads.         *)
 Definition moves_to s S m : Prop :=
-  match move_run D s m with
+  match move_run D rank s m with
   | Stuck r => [/\ number r < 5, forall st, move_of st = m -> ~ condition D rank S st r
                 & forall st r', move_of st = m -> number r' < number r -> condition D rank S st r']
   | Goes s' p => [/\ forall st r', move_of st = m -> number r' < 5 -> condition D rank S st r',
@@ -340,6 +340,9 @@ apply: (iffP andP) => [[/allP h /onceP o]|[h /onceP o]].
   by split=> // g /h /eqP.
 by split=> //; apply/allP => g /h ->.
 Qed.
+
+Lemma good_groupsP m G : groups_of m = Some G -> counts_of m = None -> (good_groups D m <-> groups_ok D G).
+Proof. by rewrite /good_groups => -> ->; split=> [[h o _]|/groups_okP[h o]]; [apply/groups_okP|]. Qed.
 
 (* ---- cuts ----                                                               *)
 Lemma cut_stands s S c n j (place : nat -> nat) S' : j < rank -> stands s S ->
@@ -532,15 +535,14 @@ Qed.
 (* Moves in rows, of which groups, then equal pieces, then ragged rows are      *)
 (* looked at.                                                                   *)
 Lemma join_moves s S i k m G costs : i < rank -> good_cutting (row_length G) k -> stands s S ->
-  groups_of m = Some G -> good_permutation D m -> good_transfers D S m ->
-  (divisible D S m <-> divides_ok D s k) -> (not_ragged S m <-> joinable S i G) ->
+  groups_of m = Some G -> counts_of m = None -> good_permutation D m -> good_transfers D S m ->
+  (divisible D rank S m <-> divides_ok D s k) -> (not_ragged S m <-> joinable S i G) ->
   (forall d, d < D -> after S m d = joined i [seq part k (seat_of G d) (S e) | e <- row_of G d]) ->
   (forall s', stands s' (after S m) -> (if 1 < row_length G then costs s' else 0) = price D S m) ->
-  move_run D s m = join_run D s i k G costs -> moves_to s S m.
+  move_run D rank s m = join_run D s i k G costs -> moves_to s S m.
 Proof.
-move=> li gk st gm gp gt dv rg joins pr; rewrite /moves_to /join_run => ->.
-have cg : good_groups D m <-> groups_ok D G.
-  by rewrite /good_groups gm; split=> /groups_okP.
+move=> li gk st gm cm gp gt dv rg joins pr; rewrite /moves_to /join_run => ->.
+have cg := good_groupsP gm cm.
 case og: (groups_ok D G) cg => /= cg; last by split=> // st0 em; rewrite /= em => /cg.
 have gg : good_groups D m by apply/cg.
 case od: (divides_ok D s k) dv => /= dv.
@@ -560,9 +562,9 @@ Qed.
 
 Lemma cut_moves s S c n j (place : nat -> nat) m : j < rank -> stands s S ->
   good_groups D m -> good_permutation D m -> not_ragged S m -> good_transfers D S m ->
-  (divisible D S m <-> divides_ok D s (Some (Cutting c n j))) -> price D S m = 0 ->
+  (divisible D rank S m <-> divides_ok D s (Some (Cutting c n j))) -> price D S m = 0 ->
   (forall d, d < D -> place d < n /\ after S m d = piece c n (place d) j (S d)) ->
-  move_run D s m = cut_run D s c n j place -> moves_to s S m.
+  move_run D rank s m = cut_run D s c n j place -> moves_to s S m.
 Proof.
 move=> lj st gg gp gr gt dv pr cut; rewrite /moves_to /cut_run => ->.
 case od: (divides_ok D s _) dv => dv.
@@ -573,11 +575,11 @@ by case: r => //= _; rewrite em.
 Qed.
 
 Lemma permute_moves s S (sources : tree (option nat)) moved m : stands s S ->
-  good_groups D m -> good_permutation D m -> divisible D S m -> not_ragged S m -> good_transfers D S m ->
+  good_groups D m -> good_permutation D m -> divisible D rank S m -> not_ragged S m -> good_transfers D S m ->
   (forall d, d < D -> let e := if get None sources d is Some e then e else d in
      e < D /\ after S m d = S e) ->
   price D S m = (if moved then largest D S else 0) ->
-  move_run D s m = permute_run D s sources moved -> moves_to s S m.
+  move_run D rank s m = permute_run D s sources moved -> moves_to s S m.
 Proof.
 move=> st gg gp dv gr gt perm pr; rewrite /moves_to /permute_run => ->; split.
 - by move=> st0 r em; case: r => //= _; rewrite em.
@@ -586,6 +588,168 @@ move=> st gg gp dv gr gt perm pr; rewrite /moves_to /permute_run => ->; split.
   by move=> il.
 - by rewrite pr (largestE st).
 Qed.
+
+(* ---- along several dimensions ----                                           *)
+Lemma size_extents js ms c : size (extents_along js ms c) = size c.
+Proof. by rewrite size_map size_iota. Qed.
+
+Lemma nth_each (f : nat -> nat) n i : i < n -> nth 0 [seq f i | i <- iota 0 n] i = f i.
+Proof. by move=> lt; rewrite (nth_map 0) ?size_iota // nth_iota. Qed.
+
+(* Extents above 0, or zeros.                                                   *)
+Lemma fits_each (c : seq nat) (f : nat -> nat) : fits_shape c ->
+  (forall i, i < rank -> (f i == 0) = (nth 0 c i == 0)) -> fits_shape [seq f i | i <- iota 0 rank].
+Proof.
+move=> fc z; have [e t] := (fits_size fc, fits_tidy fc).
+rewrite /meaning.fits_shape /fits size_map size_iota eqxx /= /tidy; case: ifP => // /emptyP[k].
+rewrite size_map size_iota => lk; rewrite nth_each // => /eqP; rewrite z // -(tidy_nth t) ?e // => em.
+rewrite /zeros size_map size_iota; apply/eqP/(@eq_nth _ 0); first by rewrite size_nseq size_map size_iota.
+rewrite size_nseq => i li; rewrite nth_each // nth_nseq li; apply/esym/eqP.
+by rewrite z // -(tidy_nth t) ?e.
+Qed.
+
+Lemma extents_0 js ms c i : all (leq 1) ms -> (forall i, i < size c -> parts_along js ms i %| nth 0 c i) ->
+  i < size c -> (nth 0 (extents_along js ms c) i == 0) = (nth 0 c i == 0).
+Proof.
+move=> pos dv li; rewrite nth_each //; have n0 := parts_gt0 js i pos.
+rewrite -{2}(divnK (dv i li)) muln_eq0; by case: eqP => //= _; rewrite eqn0Ngt n0.
+Qed.
+
+(* Without splits a piece is the tile.                                          *)
+Lemma piece_whole ms q a : same (piece_along [::] ms q a) a.
+Proof.
+have e : extents_along [::] ms (shape a) = shape a.
+  apply: (@eq_nth _ 0); rewrite size_extents // => i li.
+  by rewrite nth_each // /parts_along /= divn1.
+split; rewrite /= e // => l /insideP[el _]; congr (elem a _).
+apply: (@eq_nth _ 0); rewrite size_map size_iota // => i li.
+by rewrite nth_each // /part_along /= add0n.
+Qed.
+
+Lemma along_stands s S splits dims ms G S' (taken : nat -> tile -> tile) : all (leq 1) ms -> size dims = size ms -> all (gtn rank) dims ->
+  stands s S -> (forall g, g \in G -> size g = row_length G) -> each_once D (flatten G) -> prodn ms = row_length G ->
+  (forall d i, d < D -> i < rank -> parts_along splits ms i %| nth 0 (shape (S d)) i) -> one_shape S G ->
+  (forall d a, same (taken d a) (piece_along splits ms (seat_of G d) a)) ->
+  (forall d, d < D -> S' d = side_by_side dims ms [seq taken d (S e) | e <- row_of G d]) ->
+  stands (add_hop D s (along_shape dims ms (spots D s G splits ms)) (Hop_along dims ms (spots D s G splits ms))) S'.
+Proof.
+move=> pos es ld st len once_each pm dv one pieces joins.
+have found d : d < D -> get None (spots D s G splits ms) d =
+    let w := extents_along splits ms (shape_at s (head 0 (row_of G d))) in
+    Some (Spot (of_seq 0 (row_of G d)) w [seq part_along splits ms (seat_of G d) i * nth 0 w i | i <- iota 0 (size w)]).
+  move=> lt; exact: (get_rows once_each None (fun g q =>
+    let w := extents_along splits ms (shape_at s (head 0 g)) in
+    Some (Spot (of_seq 0 g) w [seq part_along splits ms q i * nth 0 w i | i <- iota 0 (size w)]))).
+have mem_lt d e : d < D -> e \in row_of G d -> e < D.
+  move=> lt ie; have [ig _] := row_of_mem once_each lt.
+  have : e \in flatten G by apply/flattenP; exists (row_of G d).
+  by rewrite (perm_mem once_each) mem_iota.
+have head_in d : d < D -> head 0 (row_of G d) \in row_of G d.
+  by move=> lt; have [_] := row_of_mem once_each lt; case: (row_of G d) => //= *; rewrite mem_head.
+have shape_of d e : d < D -> e \in row_of G d -> shape (S e) = shape (S d).
+  by move=> lt ie; have [ig id] := row_of_mem once_each lt; exact: one ig ie id.
+have joined_w d (w := extents_along splits ms (shape (S d))) : d < D ->
+    shape (head (Tile [::] id) [seq taken d (S e) | e <- row_of G d]) = w.
+  move=> lt; have := head_in d lt; have := shape_of d (head 0 (row_of G d)) lt.
+  by case: (row_of G d) => [|e g] //= h ie; have [-> _] := pieces d (S e); rewrite /= h.
+have size_w d : d < D -> size (extents_along splits ms (shape (S d))) = rank.
+  by move=> lt; rewrite size_extents (fits_size (stands_fits st lt)).
+have head_shape d : d < D -> shape_at s (head 0 (row_of G d)) = shape (S d).
+  move=> lt; have ih := head_in d lt.
+  by rewrite (stands_shape st (mem_lt d _ lt ih)) (shape_of d).
+apply: (stands_hop st) => [d lt|d l lt]; rewrite (joins d lt); have fd := stands_fits st lt.
+  rewrite /= joined_w // /along_shape found // head_shape //=; split=> //.
+  rewrite size_w //; apply: (fits_each fd) => i li.
+  rewrite muln_eq0 [X in _ || X]eqn0Ngt parts_gt0 // orbF extents_0 ?(fits_size fd) // => k lk; exact: dv.
+rewrite [fetch _ _ _]/= found // head_shape //= joined_w // => il.
+set w := extents_along splits ms (shape (S d)) in il *.
+have sw : size w = rank by exact: size_w.
+rewrite sw in il *.
+have [el lt_l] := insideP _ _ il; rewrite size_map size_iota in el lt_l.
+have w0 i : i < rank -> 0 < nth 0 w i.
+  by move=> li; have := lt_l i li; rewrite nth_each //; case: (nth 0 w i).
+set xs := [seq nth 0 l i %/ nth 0 w i | i <- iota 0 rank].
+have [||lp ei] := @position_index rank dims ms xs _ es ld pos; first by rewrite size_map size_iota.
+  by move=> i li; rewrite nth_each // ltn_divLR ?w0 // mulnC; have := lt_l i li; rewrite nth_each.
+set p := (position_at dims ms xs).1 in lp ei *.
+have [ig id] := row_of_mem once_each lt.
+have lq : p < size (row_of G d) by rewrite (len _ ig) -pm.
+have ie : nth 0 (row_of G d) p \in row_of G d by rewrite mem_nth.
+rewrite get_of_seq ei (nth_map 0) //.
+set k := [seq nth 0 l i %% nth 0 w i | i <- iota 0 rank].
+have esh := shape_of d _ lt ie; have [sp ->] := pieces d (S (nth 0 (row_of G d) p)); last first.
+  rewrite sp /= esh -/w; apply/insideP; rewrite size_map size_iota sw; split=> // i li.
+  by rewrite nth_each // ltn_mod w0.
+rewrite /= esh -/w sw.
+have ew i : i < rank -> nth 0 (shape (S d)) i = parts_along splits ms i * nth 0 w i.
+  by move=> li; rewrite /w nth_each ?(fits_size fd) // mulnC divnK ?dv.
+clearbody w; have idx : [seq nth 0 [seq part_along splits ms (seat_of G d) i * nth 0 w i | i <- iota 0 rank] i + nth 0 l i %% nth 0 w i | i <- iota 0 rank] =
+    [seq part_along splits ms (seat_of G d) i * nth 0 w i + nth 0 k i | i <- iota 0 rank].
+  by apply: (@eq_nth _ 0); rewrite !size_map // size_iota => i li; rewrite /k !nth_each.
+split; first exact: mem_lt ie.
+  apply/insideP; rewrite size_map size_iota (fits_size fd); split=> // i li; rewrite !nth_each //.
+  have lq' : seat_of G d < prodn ms by rewrite pm -(len _ ig) index_mem.
+  rewrite ew //.
+  apply: (@leq_trans ((part_along splits ms (seat_of G d) i).+1 * nth 0 w i)); last first.
+    by rewrite leq_mul2r part_lt ?orbT.
+  by rewrite mulSn addnC ltn_add2r ltn_mod w0.
+by rewrite idx.
+Qed.
+
+Lemma one_shapeP s S (G : seq (seq nat)) : (forall g e, g \in G -> e \in g -> e < D) -> stands s S ->
+  reflect (one_shape S G) (one_shape_ok s G).
+Proof.
+move=> lt st; apply: (iffP allP) => [h g d e ig id ie|h g ig].
+  have := h g ig; case: g ig id ie => // a g ig id ie /= /allP all_a.
+  have is_a x : x \in a :: g -> shape (S x) = shape_at s a.
+    move=> ix; rewrite -(stands_shape st (lt _ _ ig ix)); move: ix; rewrite inE => /orP[/eqP->//|ix].
+    by apply/eqP/all_a/map_f.
+  by rewrite !is_a.
+case: g ig => //= a g ig; apply/allP => _ /mapP[x ix ->]; have ix' : x \in a :: g by rewrite inE ix orbT.
+rewrite /= (stands_shape st (lt _ _ ig ix')) (stands_shape st (lt _ _ ig (mem_head _ _))).
+by apply/eqP/(h (a :: g)); rewrite ?mem_head.
+Qed.
+
+Lemma divides_alongP s S splits ms : stands s S ->
+  reflect (forall d i, d < D -> i < rank -> parts_along splits ms i %| nth 0 (shape (S d)) i)
+          (divides_along_ok D rank s splits ms).
+Proof.
+move=> st; apply: (iffP allP) => [h d i lt li|h i].
+  by have := h i; rewrite mem_iota => /(_ li)/belowP/(_ d lt); rewrite (stands_shape st lt).
+by rewrite mem_iota => /andP[_ li]; apply/belowP => d lt; rewrite (stands_shape st lt) h.
+Qed.
+
+Lemma along_moves s S splits dims ms G m (taken : nat -> tile -> tile) costs : all (leq 1) ms -> size dims = size ms -> all (gtn rank) dims ->
+  stands s S -> groups_of m = Some G -> counts_of m = Some ms -> good_permutation D m -> good_transfers D S m ->
+  (divisible D rank S m <->
+     forall d i, d < D -> i < rank -> parts_along splits ms i %| nth 0 (shape (S d)) i) ->
+  (not_ragged S m <-> one_shape S G) ->
+  (forall d a, same (taken d a) (piece_along splits ms (seat_of G d) a)) ->
+  (forall d, d < D -> after S m d = side_by_side dims ms [seq taken d (S e) | e <- row_of G d]) ->
+  (forall s', stands s' (after S m) -> (if 1 < row_length G then costs s' else 0) = price D S m) ->
+  move_run D rank s m = along_run D rank s splits dims ms G costs -> moves_to s S m.
+Proof.
+move=> pos es ld st gm cm gp gt dv rg pieces joins pr; rewrite /moves_to /along_run => ->.
+have cg : good_groups D m <-> groups_ok D G && (prodn ms == row_length G).
+  rewrite /good_groups gm cm; split=> [[h o e]|/andP[/groups_okP[h o] /eqP e]] //.
+  by rewrite e eqxx andbT; apply/groups_okP.
+case og: (_ && _) cg => /= cg; last by split=> // st0 em; rewrite /= em => /cg.
+have gg : good_groups D m by apply/cg.
+have [/groups_okP[len once_each] /eqP em] := andP og.
+have lt g e : g \in G -> e \in g -> e < D.
+  move=> ig ie; have : e \in flatten G by apply/flattenP; exists g.
+  by rewrite (perm_mem once_each) mem_iota.
+case: (divides_alongP splits ms st) dv => /= dok dv; last first.
+  split=> // [st0 e|st0 r e]; first by rewrite /= e => /dv.
+  by case: r => //= _; rewrite e.
+case: (one_shapeP lt st) => [jn|njn] /=; last first.
+  split=> // [st0 e|st0 r e]; first by rewrite /= e => /rg.
+  by case: r => //= _; rewrite e //; exact/dv.
+have st' := along_stands pos es ld st len once_each em dok jn pieces joins.
+split=> //; last exact: pr.
+by move=> st0 r e; case: r => //= _; rewrite e //; [exact/dv|exact/rg].
+Qed.
+
 Lemma place_lt G d : groups_ok D G -> d < D ->
   get 0 (places D G) d = seat_of G d /\ seat_of G d < row_length G.
 Proof.
@@ -612,8 +776,8 @@ Qed.
 
 Theorem move_correct s S m : known D rank m -> stands s S -> moves_to s S m.
 Proof.
-move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|P|ps|ts new] kn.
-- have cg : good_groups D (Dynslice c j t) <-> groups_ok D (rows_of t) by split=> /groups_okP.
+move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|dims ms t|splits concats ms t|P|ps|ts new] kn.
+- have cg := @good_groupsP (Dynslice c j t) (rows_of t) erefl erefl.
   case og: (groups_ok _ _) cg => cg; last first.
     by rewrite /moves_to /move_run og; split=> // st0 em; rewrite /= em => /cg.
   apply: (@cut_moves s S c (row_length (rows_of t)) j (fun d => get 0 (places D (rows_of t)) d)) => //.
@@ -635,6 +799,14 @@ move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|P|ps|ts new] kn.
             (fun=> run_largest D s)) => //.
   + by case: (c) => //=; split=> [h|/(divides_okP _ _ st erefl)//]; apply/(divides_okP _ _ st erefl).
   + by move=> s' _; rewrite /price /= (largestE st).
+- case/and3P: kn => /eqP es ld pos.
+  apply: (@along_moves s S [::] dims ms (rows_of t) (Allgather_dims dims ms t) (fun=> id) (run_largest D)) => //.
+  + by move=> d a; have [e el] := piece_whole ms (seat_of (rows_of t) d) a; rewrite e in el; split=> [|l il]; [rewrite e|rewrite el].
+  + by move=> s' st'; rewrite /price /= (largestE st').
+- case/andP: kn => /and3P[/eqP ejs ljs pos] /and3P[/eqP es ld _].
+  apply: (@along_moves s S splits concats ms (rows_of t) (Alltoall_dims splits concats ms t)
+            (fun d => piece_along splits ms (seat_of (rows_of t) d)) (fun=> run_largest D s)) => //.
+  by move=> s' _; rewrite /price /= (largestE st).
 - case og: (once D (row_of_one P)); last first.
     rewrite /moves_to /move_run og; split=> // [st0 em|st0 [] // em _]; rewrite /= em //.
     by move/onceP; rewrite og.
