@@ -71,22 +71,34 @@ Definition fetch (h : hop) (d : nat) (l : seq nat) : nat * seq nat :=
       then (source x, plus (got x) (minus l (put x))) else (d, l)
   end.
 
+(* A step that moves elements, or one that adds: the places of what is added.   *)
+Inductive turn := Moved of hop | Summed of (nat -> seq nat -> seq (nat * seq nat)).
+
 (* ---- states ----                                                             *)
 Record run := Run {
   run_shapes : tree (seq nat);   (* of the tiles, by device                     *)
-  hops : seq hop;                (* the last step first                         *)
+  hops : seq turn;               (* the last step first                         *)
   base : tree holding            (* what devices held before them               *)
 }.
 
-Fixpoint trace (hs : seq hop) (b : tree holding) (d : nat) (l : seq nat) : seq nat :=
-  if hs is h :: hs' then let: (e, k) := fetch h d l in trace hs' b e k
-  else elem (tile_of (get (Nothing 0) b d)) l.
-
 Definition shape_at (s : run) (d : nat) : seq nat := get [::] (run_shapes s) d.
-Definition elem_at (s : run) (d : nat) (l : seq nat) : seq nat := trace (hops s) (base s) d l.
+
+Section Elements.
+Variables (V : Type) (total : seq V -> V) (start : tree holding -> nat -> seq nat -> V).
+Fixpoint trace (hs : seq turn) (b : tree holding) (d : nat) (l : seq nat) : V :=
+  match hs with
+  | [::] => start b d l
+  | Moved h :: hs' => let: (e, k) := fetch h d l in trace hs' b e k
+  | Summed from_ :: hs' => total [seq trace hs' b p.1 p.2 | p <- from_ d l]
+  end.
+Definition elem_at (s : run) (d : nat) (l : seq nat) : V := trace (hops s) (base s) d l.
+End Elements.
+
+Definition same_way (a b : addition) : bool :=
+  match a, b with Sum, Sum | Max, Max | Min, Min | Stack, Stack => true | _, _ => false end.
 
 Section Check.
-Variables (D rank : nat).
+Variables (D rank : nat) (way : option addition).
 Implicit Types (s : run) (G : seq (seq nat)).
 
 Definition held (T : tiling) : tree holding := of_seq (Nothing 0) (mkseq (holding_of T) D).
@@ -124,9 +136,11 @@ Definition one_shape_ok s G : bool := all (fun g => constant [seq shape_at s e |
 
 Definition by_target (ts : seq transfer) : tree (seq transfer) :=
   foldl (fun t x => set t (target x) (x :: get [::] t (target x))) (blank [::] (room D)) (rev ts).
-Definition transfers_ok s (ts : seq transfer) (new : shapes) (sorted : tree (seq transfer)) : bool :=
+Definition within_ok s (ts : seq transfer) (new : shapes) : bool :=
   all (fun x => all2 leq (plus (put x) (box x)) (shape_in new (target x)) &&
-                all2 leq (plus (got x) (box x)) (shape_at s (source x))) ts &&
+                all2 leq (plus (got x) (box x)) (shape_at s (source x))) ts.
+Definition transfers_ok s (ts : seq transfer) (new : shapes) (sorted : tree (seq transfer)) : bool :=
+  within_ok s ts new &&
   below D (fun t => let mine := get [::] sorted t in
                     every (shape_in new t) (fun l => count (writes t l) mine == 1)).
 
@@ -154,12 +168,15 @@ Definition places (G : seq (seq nat)) : tree nat :=
 Inductive outcome := Stuck of reason | Goes of run & nat.   (* and the price    *)
 
 Definition add_hop s (new : nat -> seq nat) (h : hop) : run :=
-  Run (of_seq [::] (mkseq new D)) (h :: hops s) (base s).
+  Run (of_seq [::] (mkseq new D)) (Moved h :: hops s) (base s).
+Definition add_sums s (new : nat -> seq nat) (from_ : nat -> seq nat -> seq (nat * seq nat)) : run :=
+  Run (of_seq [::] (mkseq new D)) (Summed from_ :: hops s) (base s).
 
+Definition add_cut s c n j (place : nat -> nat) : run :=
+  add_hop s (fun d => piece_shape c n (place d) j (shape_at s d))
+    (Hop_cut j (of_seq 0 (mkseq (fun d => (bounds c n (nth 0 (shape_at s d) j) (place d)).1) D))).
 Definition cut_run s c n j (place : nat -> nat) : outcome :=
-  if ~~ divides_ok s (Some (Cutting c n j)) then Stuck Indivisible
-  else Goes (add_hop s (fun d => piece_shape c n (place d) j (shape_at s d))
-               (Hop_cut j (of_seq 0 (mkseq (fun d => (bounds c n (nth 0 (shape_at s d) j) (place d)).1) D)))) 0.
+  if ~~ divides_ok s (Some (Cutting c n j)) then Stuck Indivisible else Goes (add_cut s c n j place) 0.
 
 (* A step in rows of one device moves nothing.                                  *)
 Definition toll G (costs : nat) : nat := if 1 < row_length G then costs else 0.
@@ -195,6 +212,35 @@ Definition permute_run s (sources : tree (option nat)) (moved : bool) : outcome 
   Goes (add_hop s (fun d => shape_at s (if get None sources d is Some e then e else d)) (Hop_permute sources))
        (if moved then run_largest s else 0).
 
+Definition add_row s G : run :=
+  let rows := fill [::] D (flatten [seq [seq (p.2, g) | p <- zip (iota 0 (size g)) g] | g <- G]) in
+  add_sums s (shape_at s) (fun d l => [seq (e, l) | e <- get [::] rows d]).
+Definition cut_in (a : adding) (n : nat) : option cutting :=
+  if a is Reducescatter c i then Some (Cutting c n i) else None.
+Definition rows_ok s (a : adding) G : bool := if a is Unreduce then true else one_shape_ok s G.
+Definition adds_ok (how : addition) : bool := if way is Some a then same_way a how else false.
+Definition adding_run s (a : adding) (how : addition) G : outcome :=
+  let n := row_length G in
+  if ~~ groups_ok G then Stuck Groups
+  else if ~~ divides_ok s (cut_in a n) then Stuck Indivisible
+  else if ~~ rows_ok s a G then Stuck Ragged
+  else if ~~ adds_ok how then Stuck Addends
+  else
+    let at_ := places G in
+    match a with
+    | Reducescatter c i => Goes (add_cut (add_row s G) c n i (fun d => get 0 at_ d)) (toll G (run_largest s))
+    | Allreduce => Goes (add_row s G) (toll G (2 * run_largest s))
+    | Unreduce => Goes (add_sums s (shape_at s) (fun d l => if get 0 at_ d == 0 then [:: (d, l)] else [::])) 0
+    | Embed i =>
+        Goes (add_sums s (fun d => upd (shape_at s d) i (n * nth 0 (shape_at s d) i))
+                (fun d l => let m := nth 0 (shape_at s d) i in
+                            if nth 0 l i %/ m == get 0 at_ d then [:: (d, upd l i (nth 0 l i %% m))] else [::])) 0
+    end.
+
+(* How many elements are written to each device.                                *)
+Definition written (ts : seq transfer) : tree nat :=
+  foldl (fun t x => set t (target x) (get 0 t (target x) + prodn (box x))) (blank 0 (room D)) ts.
+
 Definition move_run s (m : move) : outcome :=
   match m with
   | Dynslice c j t =>
@@ -220,20 +266,30 @@ Definition move_run s (m : move) : outcome :=
       if ~~ transfers_ok s ts new sorted then Stuck Transfers
       else let s' := add_hop s (shape_in new) (Hop_exchange sorted) in
            Goes s' (if has (fun x => target x != source x) ts then run_largest s' else 0)
+  | Adding a how t => adding_run s a how (rows_of t)
+  | Exchange_add how ts new =>
+      if ~~ within_ok s ts new then Stuck Transfers
+      else if ~~ adds_ok how then Stuck Addends
+      else
+        let sorted := by_target ts in
+        Goes (add_sums s (shape_in new) (fun d l =>
+                [seq (source x, plus (got x) (minus l (put x))) | x <- get [::] sorted d & writes d l x]))
+             (if has (fun x => target x != source x) ts
+              then let w := written ts in most 0 (fun d => get 0 w d) D else 0)
   end.
 
 (* ---- claims ----                                                             *)
 
-(* Whether every device holds what it should.                                   *)
-Definition holds s (h : tree holding) : bool :=
-  below D (fun d =>
-    let a := tile_of (get (Nothing 0) h d) in
-    let c := shape_at s d in
-    (c == shape a) && every c (fun l => elem_at s d l == elem a l)).
-
 Definition extents s : seq nat := [seq most 0 (fun d => nth 0 (shape_at s d) i) D | i <- iota 0 rank].
-
 Definition tile_claim_ok s (st : step) : bool := if tile_claim st is Some c then c == extents s else true.
+
+Section Claims.
+(* Whether an element is of an index; and the state from here on, if devices    *)
+(* hold what a tiling says.                                                     *)
+Variables (V : Type) (total : seq V -> V) (start : tree holding -> nat -> seq nat -> V).
+Variables (is_of : V -> seq nat -> bool) (agrees : run -> tiling -> option run).
+Local Notation elem_at := (elem_at total start).
+
 Definition at_claim_ok s (st : step) : bool :=
   if at_claim st is Some rows then
     let bases := of_seq [::] rows in
@@ -241,7 +297,7 @@ Definition at_claim_ok s (st : step) : bool :=
     below D (fun d =>
       let c := shape_at s d in let b := get [::] bases d in
       (if shapes_claim st is Some _ then get [::] cs d == c else true) &&
-      every c (fun l => elem_at s d l == plus b l))
+      every c (fun l => is_of (elem_at s d l) (plus b l)))
   else true.
 
 Definition step_run s (st : step) : outcome :=
@@ -250,16 +306,50 @@ Definition step_run s (st : step) : outcome :=
   | Goes s' price =>
       if ~~ tile_claim_ok s' st then Stuck Tile_claim
       else if map_claim st is Some T then
-        let h := held T in
-        if ~~ holds s' h || ~~ at_claim_ok s' st then Stuck Map_claim
-        else Goes (Run (run_shapes s') [::] h) price
+        if agrees s' T is Some s'' then if ~~ at_claim_ok s' st then Stuck Map_claim else Goes s'' price
+        else Stuck Map_claim
       else if ~~ at_claim_ok s' st then Stuck Map_claim else Goes s' price
   end.
+End Claims.
+End Check.
 
 (* ---- the verdict ----                                                        *)
+Record verdict := Verdict { first_wrong : option (nat * reason); v_height : nat; v_cost : nat }.
+
+Section Go.
+Variables (D : nat) (one_step : run -> step -> outcome) (finish : run -> seq run -> option (nat * reason)).
+(* k steps are done, with these figures; ss are the states after them, the last *)
+(* first.                                                                       *)
+Fixpoint go (sts : seq step) (s : run) (ss : seq run) (k height cost : nat) : verdict :=
+  if sts is st :: sts' then
+    match one_step s st with
+    | Stuck r => Verdict (Some (k, r)) height cost
+    | Goes s' price => go sts' s' (s' :: ss) k.+1 (maxn height (run_largest D s')) (cost + price)
+    end
+  else Verdict (finish s ss) height cost.
+End Go.
+
+Definition check_bound (P : program) : nat :=
+  let D := devices P in maxn (run_largest D (begin D (from P))) (run_largest D (begin D (to P))).
+
+(* ---- without addends ----                                                    *)
+Definition index_at (b : tree holding) (d : nat) (l : seq nat) : seq nat := elem (tile_of (get (Nothing 0) b d)) l.
+
+Section Whole.
+Variables (D rank : nat).
+Local Notation elem_at := (elem_at the_one index_at).
+
+(* Whether every device holds what it should.                                   *)
+Definition holds (s : run) (h : tree holding) : bool :=
+  below D (fun d =>
+    let a := tile_of (get (Nothing 0) h d) in
+    let c := shape_at s d in
+    (c == shape a) && every c (fun l => elem_at s d l == elem a l)).
+Definition rests_at (s : run) (T : tiling) : option run :=
+  let h := held D T in if holds s h then Some (Run (run_shapes s) [::] h) else None.
 
 (* Whether every device holds one box in order: base is what it holds at 0.     *)
-Definition boxes_ok s : bool :=
+Definition boxes_ok (s : run) : bool :=
   below D (fun d => let c := shape_at s d in let b := elem_at s d (zeros c) in
                     every c (fun l => elem_at s d l == plus b l)).
 
@@ -267,30 +357,74 @@ Definition boxes_ok s : bool :=
 Fixpoint first_unboxed (k : nat) (ss : seq run) : option nat :=
   if ss is s :: ss' then if boxes_ok s then first_unboxed k.+1 ss' else Some k else None.
 
-Record verdict := Verdict { first_wrong : option (nat * reason); v_height : nat; v_cost : nat }.
+Definition whole_step : run -> step -> outcome := step_run D rank None the_one index_at (fun v i => v == i) rests_at.
+End Whole.
 
-(* k steps are done, with these figures; ss are the states after them, the last *)
-(* first.                                                                       *)
-Fixpoint go (finish : run -> seq run -> option (nat * reason)) (sts : seq step) (s : run)
-    (ss : seq run) (k height cost : nat) : verdict :=
-  if sts is st :: sts' then
-    match step_run s st with
-    | Stuck r => Verdict (Some (k, r)) height cost
-    | Goes s' price => go finish sts' s' (s' :: ss) k.+1 (maxn height (run_largest s')) (cost + price)
-    end
-  else Verdict (finish s ss) height cost.
-End Check.
-
-Definition check (P : program) : verdict :=
+Definition check_whole (P : program) : verdict :=
   let D := devices P in
-  let s := begin D (from P) in
-  let goal := begin D (to P) in
   let finish s ss :=
-    if holds D s (base goal) then None
+    if holds D s (held D (to P)) then None
     else if deals_somewhere P then Some (size (steps P), End)
     else if first_unboxed D 0 (rev ss) is Some k then Some (k, Not_a_box)
     else Some (size (steps P), End) in
-  go D (rank_of (from P)) finish (steps P) s [::] 0 (maxn (run_largest D s) (run_largest D goal)) 0.
+  go D (whole_step D (rank_of (from P))) finish (steps P) (begin D (from P)) [::] 0 (check_bound P) 0.
 
-Definition check_bound (P : program) : nat :=
-  let D := devices P in maxn (run_largest D (begin D (from P))) (run_largest D (begin D (to P))).
+(* ---- addends ----                                                            *)
+Section Sums.
+Variables (way : addition) (D K : nat) (addends : tree nat).   (* by device, that of `from` *)
+Definition term_at (b : tree holding) (d : nat) (l : seq nat) : sum := [:: (get 0 addends d, index_at b d l)].
+Local Notation elem_at := (elem_at (@flatten term) term_at).
+Implicit Types (s : run) (T : tiling).
+
+Definition all_of_ok (v : sum) (i : seq nat) : bool := all (fun x => x.2 == i) v.
+Definition equal_sums (v w : sum) : bool :=
+  match way with Max | Min => all (mem w) v && all (mem v) w | Sum | Stack => (v == w) || perm_eq v w end.
+
+Definition shapes_ok s (h : tree holding) : bool :=
+  below D (fun d => shape_at s d == shape (tile_of (get (Nothing 0) h d))).
+Definition indices_ok s (h : tree holding) : bool :=
+  below D (fun d => every (shape_at s d) (fun l => all_of_ok (elem_at s d l) (index_at h d l))).
+Definition replicas_ok s T : bool :=
+  let shares := [seq share_of T d | d <- iota 0 D] in
+  let at_ := of_seq None shares in
+  below D (fun d =>
+    let mine := get None at_ d in
+    if mine is Some _ then
+      let e := index mine shares in
+      (e == d) || every (shape_at s d) (fun l => equal_sums (elem_at s d l) (elem_at s e l))
+    else true).
+Definition complete_ok s T (h : tree holding) : bool :=
+  let at_ := of_seq None [seq share_of T d | d <- iota 0 D] in
+  let fs := firsts D T in
+  below D (fun d =>
+    if get None at_ d is Some (t, j) then
+      let es := if way is Stack then [:: d]
+                else [seq e <- fs | if get None at_ e is Some (t', _) then t' == t else false] in
+      every (shape_at s d) (fun l =>
+        let i := index_at h d l in
+        let vs := [seq elem_at s e l | e <- es] in
+        below K (fun k =>
+          let n := sumn [seq times way (k, i) v | v <- vs] in
+          match way with Sum => n == 1 | Max | Min => 0 < n | Stack => n == (k == j) end))
+    else true).
+
+Definition differs s T : option reason :=
+  let h := held D T in
+  if ~~ (shapes_ok s h && indices_ok s h) then Some End
+  else if ~~ replicas_ok s T then Some Replicas
+  else if ~~ complete_ok s T h then Some Addends
+  else None.
+Definition still_at s T : option run := if differs s T is None then Some s else None.
+Definition sums_step rank : run -> step -> outcome :=
+  step_run D rank (Some way) (@flatten term) term_at all_of_ok still_at.
+End Sums.
+
+Definition check_sums (way : addition) (P : program) : verdict :=
+  let D := devices P in
+  let K := addend_count (from P) in
+  let addends := of_seq 0 (mkseq (fun d => if share_of (from P) d is Some (_, k) then k else 0) D) in
+  let finish s (ss : seq run) := if differs way D K addends s (to P) is Some r then Some (size (steps P), r) else None in
+  go D (sums_step way D K addends (rank_of (from P))) finish (steps P) (begin D (from P)) [::] 0 (check_bound P) 0.
+
+Definition check (P : program) : verdict :=
+  if addition_of P is Some way then check_sums way P else check_whole P.

@@ -7,7 +7,7 @@ Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 
 (* What device d holds: its shape, and the indices in C order.                  *)
-Definition held_by (s : state) (d : nat) : seq nat * seq (seq nat) :=
+Definition held_by (s : state (seq nat)) (d : nat) : seq nat * seq (seq nat) :=
   let c := shape (s d) in (c, [seq elem (s d) (unflat c f) | f <- iota 0 (prodn c)]).
 
 (* ---- iotas ----                                                              *)
@@ -47,47 +47,47 @@ Proof. by []. Qed.
 (* ---- tilings ----                                                            *)
 Definition plain (c : nat) (xs : seq digit) (n : nat) : dim := Dim (Blocks c) xs n 0 0.
 (* Over x:2,y:2 (x is 2:2, y is 1:2): [1{y}2, 2{x}4]                            *)
-Definition swap_from : tiling := Grid [:: plain 1 [:: Digit 1 2] 2; plain 2 [:: Digit 2 2] 4] 4 None.
+Definition swap_from : tiling := Grid [:: plain 1 [:: Digit 1 2] 2; plain 2 [:: Digit 2 2] 4] 4 None None.
 Example holds_a_box : held_by (tiles_of swap_from) 3 = ([:: 1; 2], [:: [:: 1; 2]; [:: 1; 3]]).
 Proof. by []. Qed.
 Example rooted : held_by (tiles_of (Rooted [:: 2] 1)) 0 = ([:: 0], [::]).
 Proof. by []. Qed.
 
 (* ---- steps ----                                                              *)
-Definition halves : state := tiles_of (Grid [:: plain 2 [:: Digit 1 2] 4] 2 None).
+Definition halves : state (seq nat) := tiles_of (Grid [:: plain 2 [:: Digit 1 2] 4] 2 None None).
 Definition pair_of_devices : table := Rows [:: [:: 1; 0]].
 (* Position 0 first, which is device 1 here.                                    *)
-Example gathered : held_by (after halves (Allgather 0 pair_of_devices)) 0 =
+Example gathered : held_by (after the_one halves (Allgather 0 pair_of_devices)) 0 =
   ([:: 4], [:: [:: 2]; [:: 3]; [:: 0]; [:: 1]]).
 Proof. by []. Qed.
 (* Device 1 has position 0, and gets piece 0.                                   *)
-Example sliced : held_by (after halves (Dynslice Equal 0 pair_of_devices)) 1 = ([:: 1], [:: [:: 2]]).
+Example sliced : held_by (after the_one halves (Dynslice Equal 0 pair_of_devices)) 1 = ([:: 1], [:: [:: 2]]).
 Proof. by []. Qed.
-Example exchanged : held_by (after halves (Alltoall Equal 0 0 pair_of_devices)) 0 =
+Example exchanged : held_by (after the_one halves (Alltoall Equal 0 0 pair_of_devices)) 0 =
   ([:: 2], [:: [:: 3]; [:: 1]]).
 Proof. by []. Qed.
 (* The digits of positions of four devices: the first along dim 0, the second   *)
 (* along dim 1.                                                                 *)
-Definition quarters : state := tiles_of (Grid [:: plain 2 [:: Digit 2 2] 4; plain 1 [:: Digit 1 2] 2] 4 None).
+Definition quarters : state (seq nat) := tiles_of (Grid [:: plain 2 [:: Digit 2 2] 4; plain 1 [:: Digit 1 2] 2] 4 None None).
 Definition four_devices : table := Rows [:: [:: 0; 1; 2; 3]].
-Example gathered_along : held_by (after quarters (Allgather_dims [:: 0; 1] [:: 2; 2] four_devices)) 1 =
+Example gathered_along : held_by (after the_one quarters (Allgather_dims [:: 0; 1] [:: 2; 2] four_devices)) 1 =
   ([:: 4; 2], [:: [:: 0; 0]; [:: 0; 1]; [:: 1; 0]; [:: 1; 1]; [:: 2; 0]; [:: 2; 1]; [:: 3; 0]; [:: 3; 1]]).
 Proof. by []. Qed.
 (* A dimension named twice: its part is the number in both digits.              *)
 Example parts_of_6 : [seq part_along [:: 1; 0; 1] [:: 2; 2; 3] 8 i | i <- [:: 0; 1]] = [:: 0; 5].
 Proof. by []. Qed.
 (* Every device holds a column, and gets a quarter of all.                      *)
-Definition columns : state := tiles_of (Grid [:: plain 4 [::] 4; plain 1 [:: Digit 1 4] 4] 4 None).
+Definition columns : state (seq nat) := tiles_of (Grid [:: plain 4 [::] 4; plain 1 [:: Digit 1 4] 4] 4 None None).
 Example exchanged_along :
-  held_by (after columns (Alltoall_dims [:: 0; 0] [:: 1; 1] [:: 2; 2] four_devices)) 1 =
+  held_by (after the_one columns (Alltoall_dims [:: 0; 0] [:: 1; 1] [:: 2; 2] four_devices)) 1 =
   ([:: 1; 4], [:: [:: 1; 0]; [:: 1; 1]; [:: 1; 2]; [:: 1; 3]]).
 Proof. by []. Qed.
-Example permuted : held_by (after halves (Allpermute pair_of_devices)) 0 = ([:: 2], [:: [:: 2]; [:: 3]]).
+Example permuted : held_by (after the_one halves (Allpermute pair_of_devices)) 0 = ([:: 2], [:: [:: 2]; [:: 3]]).
 Proof. by []. Qed.
 (* A device that is no target keeps its own.                                    *)
-Example kept : held_by (after halves (Pairs [:: (1, 1)])) 0 = ([:: 2], [:: [:: 0]; [:: 1]]).
+Example kept : held_by (after the_one halves (Pairs [:: (1, 1)])) 0 = ([:: 2], [:: [:: 0]; [:: 1]]).
 Proof. by []. Qed.
-Example moved : held_by (after halves (Exchange [:: Transfer 0 1 [:: 0] [:: 1] [:: 1]; Transfer 0 0 [:: 1] [:: 0] [:: 2]]
+Example moved : held_by (after the_one halves (Exchange [:: Transfer 0 1 [:: 0] [:: 1] [:: 1]; Transfer 0 0 [:: 1] [:: 0] [:: 2]]
                                                (Each [:: [:: 3]; [:: 0]]))) 0 =
   ([:: 3], [:: [:: 3]; [:: 0]; [:: 1]]).
 Proof. by []. Qed.
@@ -95,6 +95,29 @@ Proof. by []. Qed.
 Example pieces_of_2 : [seq bounds (Extent 2) 3 5 q | q <- iota 0 3] = [:: (0, 2); (2, 2); (4, 1)].
 Proof. by []. Qed.
 Example balanced_pieces : [seq bounds Even 3 5 q | q <- iota 0 3] = [:: (0, 2); (2, 2); (4, 1)].
+Proof. by []. Qed.
+
+(* ---- addends ----                                                            *)
+(* What device d holds: at each index in C order the terms.                     *)
+Definition sums_of (s : state sum) (d : nat) : seq sum := [seq elem (s d) (unflat (shape (s d)) f) | f <- iota 0 (prodn (shape (s d)))].
+(* sum{x}[2] over x:2                                                           *)
+Definition halves_of_a_sum : state sum := terms_of (Grid [:: plain 2 [::] 2] 2 None (Some (Sum, [:: Digit 1 2]))).
+Example addend_1 : sums_of halves_of_a_sum 1 = [:: [:: (1, [:: 0])]; [:: (1, [:: 1])]].
+Proof. by []. Qed.
+Example reduced : sums_of (after (@flatten term) halves_of_a_sum (Adding Allreduce Sum pair_of_devices)) 0 =
+  [:: [:: (1, [:: 0]); (0, [:: 0])]; [:: (1, [:: 1]); (0, [:: 1])]].
+Proof. by []. Qed.
+Example scattered : sums_of (after (@flatten term) halves_of_a_sum (Adding (Reducescatter Equal 0) Sum pair_of_devices)) 0 =
+  [:: [:: (1, [:: 1]); (0, [:: 1])]].
+Proof. by []. Qed.
+Example unreduced : sums_of (after (@flatten term) halves_of_a_sum (Adding Unreduce Sum pair_of_devices)) 0 = [:: [::]; [::]].
+Proof. by []. Qed.
+Example embedded_as_piece_1 : sums_of (after (@flatten term) halves_of_a_sum (Adding (Embed 0) Sum pair_of_devices)) 0 =
+  [:: [::]; [::]; [:: (0, [:: 0])]; [:: (0, [:: 1])]].
+Proof. by []. Qed.
+Example met : sums_of (after (@flatten term) halves_of_a_sum
+                         (Exchange_add Sum [:: Transfer 0 1 [:: 0] [:: 1] [:: 1]; Transfer 0 0 [:: 0] [:: 0] [:: 2]] (Alike [:: 3]))) 0 =
+  [:: [:: (1, [:: 1]); (0, [:: 0])]; [:: (0, [:: 1])]; [::]].
 Proof. by []. Qed.
 
 (* ---- what holds of all ----                                                  *)

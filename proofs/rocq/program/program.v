@@ -2,7 +2,7 @@
 (*                                                                              *)
 (* Devices are positions 0..D-1, and axes are digits of their numbers, as the   *)
 (* reader makes them.  What steps do and when a Program is right is meaning.v.  *)
-(* Left out: addends and views.                                                 *)
+(* Left out: views.                                                             *)
 From mathcomp Require Import all_ssreflect.
 Require Import notation.
 Set Implicit Arguments.
@@ -33,11 +33,16 @@ Inductive cuts :=
 (* cuts{digits}whole<before,behind>                                             *)
 Record dim := Dim { cut_by : cuts; digits : seq digit; whole : nat; before : nat; behind : nat }.
 
+(* How arrays make up the one that is meant: as their sum, maximum or minimum,  *)
+(* or side by side.                                                             *)
+Inductive addition := Sum | Max | Min | Stack.
+
 (* One for all, or a row for each device.                                       *)
 Inductive shapes := Alike of seq nat | Each of seq (seq nat).
 
 Inductive tiling :=
-  | Grid of seq dim & nat & option table  (* [..] over so many positions, and the order of devices on them *)
+  | Grid of seq dim & nat & option table & option (addition * seq digit)
+      (* sum{digits}[..] over so many positions, and the order of devices on them *)
   | Rooted of seq nat & nat               (* [..]@d                             *)
   | Listed of seq nat & seq (seq nat) & shapes.  (* global, at, and tile or shapes *)
 
@@ -49,6 +54,13 @@ Inductive cut := Equal | Extent of nat | Even.
 (* A row of `transfers`.                                                        *)
 Record transfer := Transfer { target : nat; source : nat; put : seq nat; got : seq nat; box : seq nat }.
 
+(* Steps that add, or make zeros.                                               *)
+Inductive adding :=
+  | Reducescatter of cut & nat   (* piece, dim                                  *)
+  | Allreduce
+  | Unreduce
+  | Embed of nat.                (* dim                                         *)
+
 Inductive move :=
   | Dynslice of cut & nat & table          (* piece, dim, groups                *)
   | Dynslice_part of cut & nat & nat & table  (* piece, dim, parts, part        *)
@@ -58,7 +70,9 @@ Inductive move :=
   | Alltoall_dims of seq nat & seq nat & seq nat & table   (* splits, concats, counts, groups *)
   | Allpermute of table                    (* source                            *)
   | Pairs of seq (nat * nat)               (* pairs: (source, target)           *)
-  | Exchange of seq transfer & shapes.
+  | Exchange of seq transfer & shapes
+  | Adding of adding & addition & table    (* .., add, groups                   *)
+  | Exchange_add of addition & seq transfer & shapes.
 
 Record step := Step {
   move_of : move;

@@ -284,8 +284,13 @@ End Devices.
 (* ---- states ----                                                             *)
 
 Section States.
-Variable D : nat.
-Implicit Types (s : run) (S : state).
+Variables (D : nat) (way : option addition).
+Variables (V : Type) (total : seq V -> V) (start : tree holding -> nat -> seq nat -> V).
+Implicit Types (s : run) (S : state V).
+Hypothesis total_one : forall v, total [:: v] = v.
+Local Notation elem_at := (elem_at total start).
+Local Notation applies := (applies D rank way).
+Local Notation after := (after total).
 
 (* The run says of every device what the state does.                            *)
 Definition stands s S : Prop := forall d, d < D ->
@@ -309,13 +314,24 @@ have := el d l lt il; rewrite /elem_at /=; case: (fetch h d l) => e k [le ik ->]
 by have [_ _] := st e le; apply.
 Qed.
 
+Lemma stands_sums s S new from_ S' : stands s S ->
+  (forall d, d < D -> new d = shape (S' d) /\ fits_shape (shape (S' d))) ->
+  (forall d l, d < D -> inside (shape (S' d)) l ->
+     elem (S' d) l = total [seq elem (S p.1) p.2 | p <- from_ d l] /\
+     forall p, p \in from_ d l -> p.1 < D /\ inside (shape (S p.1)) p.2) ->
+  stands (add_sums D s new from_) S'.
+Proof.
+move=> st shp el d lt; have [en fn] := shp d lt; split=> [|//|l il].
+  by rewrite /shape_at get_mkseq.
+have [-> all_in] := el d l lt il; rewrite /elem_at /=; congr total; apply/eq_in_map => p ip.
+by have [le ik] := all_in p ip; have [_ _] := st _ le; apply.
+Qed.
+
 (* What the conditions and the price of a move are, and where it leads.         *)
 Definition moves_to s S m : Prop :=
-  match move_run D rank s m with
-  | Stuck r => [/\ number r < 5, forall st, move_of st = m -> ~ condition D rank S st r
-                & forall st r', move_of st = m -> number r' < number r -> condition D rank S st r']
-  | Goes s' p => [/\ forall st r', move_of st = m -> number r' < 5 -> condition D rank S st r',
-                     stands s' (after S m) & p = price D S m]
+  match move_run D rank way s m with
+  | Stuck r => [/\ number r < 6, ~ applies S m r & forall r', number r' < number r -> applies S m r']
+  | Goes s' p => [/\ forall r', number r' < 6 -> applies S m r', stands s' (after S m) & p = price D total S m]
   end.
 
 Lemma mostE a f n : most a f n = maxn a (\max_(d < n) f d).
@@ -326,6 +342,10 @@ Proof.
 move=> st; rewrite /run_largest mostE max0n; apply: eq_bigr => d _.
 by rewrite (stands_shape st).
 Qed.
+
+Lemma all_apply S m : good_groups D m -> good_permutation D m -> divisible D rank S m -> not_ragged S m ->
+  good_transfers D S m -> adds_alike way m -> forall r, applies S m r.
+Proof. by move=> gg gp dv rg gt aa []. Qed.
 
 Lemma divides_okP s S c n j : stands s S -> c = Equal ->
   reflect (forall d, d < D -> n %| nth 0 (shape (S d)) j) (divides_ok D s (Some (Cutting c n j))).
@@ -357,7 +377,7 @@ have [lp ->] := cut d lt; rewrite /= get_mkseq // (stands_shape st) // => il; sp
 exact: piece_inside.
 Qed.
 (* ---- joins ----                                                              *)
-Definition part (k : option cutting) (q : nat) (a : tile) : tile :=
+Definition part (k : option cutting) (q : nat) (a : tile V) : tile V :=
   if k is Some (Cutting c n j) then piece c n q j a else a.
 
 Lemma shape_part k q a : shape (part k q a) = part_shape k q (shape a).
@@ -415,7 +435,7 @@ Qed.
 
 Lemma join_stands s S i k G S' : i < rank -> good_cutting (row_length G) k -> stands s S ->
   (forall g, g \in G -> size g = row_length G) -> each_once D (flatten G) -> joinable S i G ->
-  (forall d, d < D -> S' d = joined i [seq part k (seat_of G d) (S e) | e <- row_of G d]) ->
+  (forall d, d < D -> S' d = joined total i [seq part k (seat_of G d) (S e) | e <- row_of G d]) ->
   stands (add_hop D s (joined_at i (row_length G) k (seats D s G)) (Hop_join i k (seats D s G))) S'.
 Proof.
 move=> li gk st len once_each jn joins.
@@ -443,7 +463,7 @@ have shapes_of d : d < D -> [seq shape_at s e | e <- row_of G d] = [seq shape (S
   by move=> lt; have [[_ _ _ _ mem_lt] _] := rows d lt; apply/eq_in_map => e ie; exact: stands_shape st (mem_lt e ie).
 apply: (stands_hop st) => [d lt|d l lt].
   have [[id sz lq n0 mem_lt] [fit gt al]] := rows d lt.
-  have map_shape : map shape [seq part k (seat_of G d) (S e) | e <- row_of G d] =
+  have map_shape : map (@shape V) [seq part k (seat_of G d) (S e) | e <- row_of G d] =
       [seq part_shape k (seat_of G d) (shape (S e)) | e <- row_of G d].
     by rewrite -map_comp; apply: eq_map => e /=; exact: shape_part.
   rewrite (joins d lt) /= map_shape; split; last exact: fits_joined.
@@ -455,7 +475,7 @@ apply: (stands_hop st) => [d lt|d l lt].
   by rewrite -joined_shape_nseq // -map_nseq -sz -am ems -map_comp.
 have [[id sz lq n0 mem_lt] [fit gt al]] := rows d lt.
 set cs := [seq part_shape k (seat_of G d) (shape (S e)) | e <- row_of G d].
-have map_shape : map shape [seq part k (seat_of G d) (S e) | e <- row_of G d] = cs.
+have map_shape : map (@shape V) [seq part k (seat_of G d) (S e) | e <- row_of G d] = cs.
   by rewrite -map_comp; apply: eq_map => e /=; exact: shape_part.
 rewrite (joins d lt) /= map_shape => il; rewrite (found d lt).
 have widths : [seq nth 0 (shape a) i | a <- [seq part k (seat_of G d) (S e) | e <- row_of G d]] =
@@ -535,15 +555,15 @@ Qed.
 (* Moves in rows, of which groups, then equal pieces, then ragged rows are      *)
 (* looked at.                                                                   *)
 Lemma join_moves s S i k m G costs : i < rank -> good_cutting (row_length G) k -> stands s S ->
-  groups_of m = Some G -> counts_of m = None -> good_permutation D m -> good_transfers D S m ->
+  groups_of m = Some G -> counts_of m = None -> good_permutation D m -> good_transfers D S m -> adds_alike way m ->
   (divisible D rank S m <-> divides_ok D s k) -> (not_ragged S m <-> joinable S i G) ->
-  (forall d, d < D -> after S m d = joined i [seq part k (seat_of G d) (S e) | e <- row_of G d]) ->
-  (forall s', stands s' (after S m) -> (if 1 < row_length G then costs s' else 0) = price D S m) ->
-  move_run D rank s m = join_run D s i k G costs -> moves_to s S m.
+  (forall d, d < D -> after S m d = joined total i [seq part k (seat_of G d) (S e) | e <- row_of G d]) ->
+  (forall s', stands s' (after S m) -> (if 1 < row_length G then costs s' else 0) = price D total S m) ->
+  move_run D rank way s m = join_run D s i k G costs -> moves_to s S m.
 Proof.
-move=> li gk st gm cm gp gt dv rg joins pr; rewrite /moves_to /join_run => ->.
+move=> li gk st gm cm gp gt aa dv rg joins pr; rewrite /moves_to /join_run => ->.
 have cg := good_groupsP gm cm.
-case og: (groups_ok D G) cg => /= cg; last by split=> // st0 em; rewrite /= em => /cg.
+case og: (groups_ok D G) cg => /= cg; last by split=> // /cg.
 have gg : good_groups D m by apply/cg.
 case od: (divides_ok D s k) dv => /= dv.
   have [len once_each] := groups_okP _ og.
@@ -553,36 +573,33 @@ case od: (divides_ok D s k) dv => /= dv.
   case: (agreeP i lt st) => [jn|njn] /=.
     have st' := join_stands li gk st len once_each jn joins.
     split=> //; last exact: pr.
-    by move=> st0 r em; case: r => //= _; rewrite em //; [exact/dv|exact/rg].
-  split=> // [st0 em|st0 r em]; first by rewrite /= em => /rg.
-  by case: r => //= _; rewrite em //; exact/dv.
-split=> // [st0 em|st0 r em]; first by rewrite /= em => /dv.
-by case: r => //= _; rewrite em.
+    by move=> r _; apply: all_apply => //; [exact/dv|exact/rg].
+  by split=> // [/rg|[]] // _; exact/dv.
+by split=> // [/dv|[]].
 Qed.
 
 Lemma cut_moves s S c n j (place : nat -> nat) m : j < rank -> stands s S ->
-  good_groups D m -> good_permutation D m -> not_ragged S m -> good_transfers D S m ->
-  (divisible D rank S m <-> divides_ok D s (Some (Cutting c n j))) -> price D S m = 0 ->
+  good_groups D m -> good_permutation D m -> not_ragged S m -> good_transfers D S m -> adds_alike way m ->
+  (divisible D rank S m <-> divides_ok D s (Some (Cutting c n j))) -> price D total S m = 0 ->
   (forall d, d < D -> place d < n /\ after S m d = piece c n (place d) j (S d)) ->
-  move_run D rank s m = cut_run D s c n j place -> moves_to s S m.
+  move_run D rank way s m = cut_run D s c n j place -> moves_to s S m.
 Proof.
-move=> lj st gg gp gr gt dv pr cut; rewrite /moves_to /cut_run => ->.
+move=> lj st gg gp gr gt aa dv pr cut; rewrite /moves_to /cut_run => ->.
 case od: (divides_ok D s _) dv => dv.
   have st' := cut_stands lj st cut; split=> //.
-  by move=> st0 r em; case: r => //= _; rewrite em //; exact/dv.
-split=> // [st0 em|st0 r em]; first by rewrite /= em => /dv.
-by case: r => //= _; rewrite em.
+  by move=> r _; apply: all_apply => //; exact/dv.
+by split=> // [/dv|[]].
 Qed.
 
 Lemma permute_moves s S (sources : tree (option nat)) moved m : stands s S ->
   good_groups D m -> good_permutation D m -> divisible D rank S m -> not_ragged S m -> good_transfers D S m ->
-  (forall d, d < D -> let e := if get None sources d is Some e then e else d in
+  adds_alike way m -> (forall d, d < D -> let e := if get None sources d is Some e then e else d in
      e < D /\ after S m d = S e) ->
-  price D S m = (if moved then largest D S else 0) ->
-  move_run D rank s m = permute_run D s sources moved -> moves_to s S m.
+  price D total S m = (if moved then largest D S else 0) ->
+  move_run D rank way s m = permute_run D s sources moved -> moves_to s S m.
 Proof.
-move=> st gg gp dv gr gt perm pr; rewrite /moves_to /permute_run => ->; split.
-- by move=> st0 r em; case: r => //= _; rewrite em.
+move=> st gg gp dv gr gt aa perm pr; rewrite /moves_to /permute_run => ->; split.
+- by move=> r _; exact: all_apply.
 - apply: (stands_hop st) => [d lt|d l lt]; have [le ->] := perm d lt.
     by split; [exact: stands_shape st le|exact: stands_fits st le].
   by move=> il.
@@ -616,7 +633,7 @@ rewrite -{2}(divnK (dv i li)) muln_eq0; by case: eqP => //= _; rewrite eqn0Ngt n
 Qed.
 
 (* Without splits a piece is the tile.                                          *)
-Lemma piece_whole ms q a : same (piece_along [::] ms q a) a.
+Lemma piece_whole ms q (a : tile V) : same (piece_along [::] ms q a) a.
 Proof.
 have e : extents_along [::] ms (shape a) = shape a.
   apply: (@eq_nth _ 0); rewrite size_extents // => i li.
@@ -626,11 +643,11 @@ apply: (@eq_nth _ 0); rewrite size_map size_iota // => i li.
 by rewrite nth_each // /part_along /= add0n.
 Qed.
 
-Lemma along_stands s S splits dims ms G S' (taken : nat -> tile -> tile) : all (leq 1) ms -> size dims = size ms -> all (gtn rank) dims ->
+Lemma along_stands s S splits dims ms G S' (taken : nat -> tile V -> tile V) : all (leq 1) ms -> size dims = size ms -> all (gtn rank) dims ->
   stands s S -> (forall g, g \in G -> size g = row_length G) -> each_once D (flatten G) -> prodn ms = row_length G ->
   (forall d i, d < D -> i < rank -> parts_along splits ms i %| nth 0 (shape (S d)) i) -> one_shape S G ->
   (forall d a, same (taken d a) (piece_along splits ms (seat_of G d) a)) ->
-  (forall d, d < D -> S' d = side_by_side dims ms [seq taken d (S e) | e <- row_of G d]) ->
+  (forall d, d < D -> S' d = side_by_side total dims ms [seq taken d (S e) | e <- row_of G d]) ->
   stands (add_hop D s (along_shape dims ms (spots D s G splits ms)) (Hop_along dims ms (spots D s G splits ms))) S'.
 Proof.
 move=> pos es ld st len once_each pm dv one pieces joins.
@@ -649,7 +666,7 @@ have head_in d : d < D -> head 0 (row_of G d) \in row_of G d.
 have shape_of d e : d < D -> e \in row_of G d -> shape (S e) = shape (S d).
   by move=> lt ie; have [ig id] := row_of_mem once_each lt; exact: one ig ie id.
 have joined_w d (w := extents_along splits ms (shape (S d))) : d < D ->
-    shape (head (Tile [::] id) [seq taken d (S e) | e <- row_of G d]) = w.
+    shape (head (nowhere total) [seq taken d (S e) | e <- row_of G d]) = w.
   move=> lt; have := head_in d lt; have := shape_of d (head 0 (row_of G d)) lt.
   by case: (row_of G d) => [|e g] //= h ie; have [-> _] := pieces d (S e); rewrite /= h.
 have size_w d : d < D -> size (extents_along splits ms (shape (S d))) = rank.
@@ -719,35 +736,34 @@ move=> st; apply: (iffP allP) => [h d i lt li|h i].
 by rewrite mem_iota => /andP[_ li]; apply/belowP => d lt; rewrite (stands_shape st lt) h.
 Qed.
 
-Lemma along_moves s S splits dims ms G m (taken : nat -> tile -> tile) costs : all (leq 1) ms -> size dims = size ms -> all (gtn rank) dims ->
+Lemma along_moves s S splits dims ms G m (taken : nat -> tile V -> tile V) costs : all (leq 1) ms -> size dims = size ms -> all (gtn rank) dims ->
   stands s S -> groups_of m = Some G -> counts_of m = Some ms -> good_permutation D m -> good_transfers D S m ->
+  adds_alike way m ->
   (divisible D rank S m <->
      forall d i, d < D -> i < rank -> parts_along splits ms i %| nth 0 (shape (S d)) i) ->
   (not_ragged S m <-> one_shape S G) ->
   (forall d a, same (taken d a) (piece_along splits ms (seat_of G d) a)) ->
-  (forall d, d < D -> after S m d = side_by_side dims ms [seq taken d (S e) | e <- row_of G d]) ->
-  (forall s', stands s' (after S m) -> (if 1 < row_length G then costs s' else 0) = price D S m) ->
-  move_run D rank s m = along_run D rank s splits dims ms G costs -> moves_to s S m.
+  (forall d, d < D -> after S m d = side_by_side total dims ms [seq taken d (S e) | e <- row_of G d]) ->
+  (forall s', stands s' (after S m) -> (if 1 < row_length G then costs s' else 0) = price D total S m) ->
+  move_run D rank way s m = along_run D rank s splits dims ms G costs -> moves_to s S m.
 Proof.
-move=> pos es ld st gm cm gp gt dv rg pieces joins pr; rewrite /moves_to /along_run => ->.
+move=> pos es ld st gm cm gp gt aa dv rg pieces joins pr; rewrite /moves_to /along_run => ->.
 have cg : good_groups D m <-> groups_ok D G && (prodn ms == row_length G).
   rewrite /good_groups gm cm; split=> [[h o e]|/andP[/groups_okP[h o] /eqP e]] //.
   by rewrite e eqxx andbT; apply/groups_okP.
-case og: (_ && _) cg => /= cg; last by split=> // st0 em; rewrite /= em => /cg.
+case og: (_ && _) cg => /= cg; last by split=> // /cg.
 have gg : good_groups D m by apply/cg.
 have [/groups_okP[len once_each] /eqP em] := andP og.
 have lt g e : g \in G -> e \in g -> e < D.
   move=> ig ie; have : e \in flatten G by apply/flattenP; exists g.
   by rewrite (perm_mem once_each) mem_iota.
 case: (divides_alongP splits ms st) dv => /= dok dv; last first.
-  split=> // [st0 e|st0 r e]; first by rewrite /= e => /dv.
-  by case: r => //= _; rewrite e.
+  by split=> // [/dv|[]].
 case: (one_shapeP lt st) => [jn|njn] /=; last first.
-  split=> // [st0 e|st0 r e]; first by rewrite /= e => /rg.
-  by case: r => //= _; rewrite e //; exact/dv.
+  by split=> // [/rg|[]] // _; exact/dv.
 have st' := along_stands pos es ld st len once_each em dok jn pieces joins.
 split=> //; last exact: pr.
-by move=> st0 r e; case: r => //= _; rewrite e //; [exact/dv|exact/rg].
+by move=> r _; apply: all_apply => //; [exact/dv|exact/rg].
 Qed.
 
 Lemma place_lt G d : groups_ok D G -> d < D ->
@@ -774,12 +790,137 @@ move=> h1 h2; split.
 by move=> q; rewrite inE => /orP[/eqP-> //|]; exact: h2.
 Qed.
 
+Lemma withinE s S ts new : stands s S -> all (fun x => source x < D) ts -> within_ok s ts new = within S ts new.
+Proof.
+move=> st; rewrite /within_ok /within; elim: ts => //= x us IH /andP[lx /IH->].
+by rewrite (stands_shape st lx).
+Qed.
+
+(* ---- addends ----                                                            *)
+Lemma row_stands s S G : stands s S -> each_once D (flatten G) -> one_shape S G ->
+  stands (add_row D s G) (fun d => added total [seq S e | e <- row_of G d]).
+Proof.
+move=> st once_each one.
+have mem_lt d e : d < D -> e \in row_of G d -> e < D.
+  move=> lt ie; have [ig _] := row_of_mem once_each lt.
+  have : e \in flatten G by apply/flattenP; exists (row_of G d).
+  by rewrite (perm_mem once_each) mem_iota.
+have same_shape d e : d < D -> e \in row_of G d -> shape (S e) = shape (S d).
+  by move=> lt ie; have [ig id] := row_of_mem once_each lt; exact: one ig ie id.
+have shape_of d : d < D -> shape (head (nowhere total) [seq S e | e <- row_of G d]) = shape (S d).
+  move=> lt; have := same_shape d (head 0 (row_of G d)) lt; have [_] := row_of_mem once_each lt.
+  by case: (row_of G d) => //= e g _; apply; rewrite mem_head.
+apply: (stands_sums st) => [d lt|d l lt] /=; rewrite shape_of //.
+  by rewrite (stands_shape st lt); split=> //; exact: stands_fits st lt.
+move=> il; rewrite (get_rows once_each [::] (fun g _ => g)) // -!map_comp; split=> // p /mapP[e ie ->] /=.
+by rewrite (same_shape d) // (mem_lt d).
+Qed.
+
+Lemma adding_moves s S a how t : known D rank (Adding a how t) -> stands s S -> moves_to s S (Adding a how t).
+Proof.
+move=> kn st; rewrite /moves_to /move_run /adding_run; cbv zeta; set G := rows_of t.
+have cg := @good_groupsP (Adding a how t) G erefl erefl.
+case og: (groups_ok D G) cg => /= cg; last by split=> // /cg.
+have gg : good_groups D (Adding a how t) by apply/cg.
+have [len once_each] := groups_okP _ og.
+have lt g e : g \in G -> e \in g -> e < D.
+  move=> ig ie; have : e \in flatten G by apply/flattenP; exists g.
+  by rewrite (perm_mem once_each) mem_iota.
+have dv : divisible D rank S (Adding a how t) <->
+    divides_ok D s (cut_in a (row_length G)).
+  case: (a) => //= c i; case: c => //=; by split=> [h|/(divides_okP _ _ st erefl)//]; apply/(divides_okP _ _ st erefl).
+case od: (divides_ok _ _ _) dv => dv /=; last by split=> // [/dv|[]].
+have rg : not_ragged S (Adding a how t) <-> rows_ok s a G.
+  by case: (a) => [c i|||i] //=; split=> /(one_shapeP lt st).
+case ok: (rows_ok s a G) rg => rg /=; last first.
+  by split=> // [/rg|[]] // _; exact/dv.
+have aw : adds_alike way (Adding a how t) <-> adds_ok way how.
+  by rewrite /adds_alike /adds_ok /=; case: way => [[]|]; case: (how); split.
+case oa: (adds_ok way how) aw => aw /=; last first.
+  by split=> // [/aw|[]] // _; [exact/dv|exact/rg].
+have all r : applies S (Adding a how t) r by apply: all_apply => //; [exact/dv|exact/rg|exact/aw].
+have one : one_shape_ok s G -> one_shape S G by move/(one_shapeP lt st).
+case: a kn ok all {gg cg dv rg aw od oa} => [c i|||i] kn ok all.
+- split=> //; last by rewrite /price /= (largestE st).
+  have st1 := row_stands st once_each (one ok).
+  by apply: (cut_stands kn st1) => d ld; have [-> ls] := place_lt og ld.
+- split=> //; last by rewrite /price /= (largestE st).
+  exact: row_stands st once_each (one ok).
+- split=> //; last by rewrite /price /=; case: ifP.
+  apply: (stands_sums st) => [d ld|d l ld /=].
+    by rewrite (stands_shape st ld) /=; case: ifP => _; split=> //; exact: stands_fits st ld.
+  have [-> _] := place_lt og ld; rewrite -/G; case: ifP => e il.
+    by split=> [|p]; [rewrite /= total_one|rewrite inE => /eqP->].
+  by split=> // p.
+- split=> //; last by rewrite /price /=; case: ifP.
+  have li : i < rank := kn.
+  have n0 d : d < D -> 0 < row_length G by move=> ld; have [_] := place_lt og ld; case: row_length.
+  have f d : d < D -> fits_shape (shape (S d)) := fun ld => stands_fits st ld.
+  apply: (stands_sums st) => [d ld|d l ld /=].
+    rewrite (stands_shape st ld) /=; split=> //; have fd := f d ld.
+    have -> : upd (shape (S d)) i (row_length G * nth 0 (shape (S d)) i) =
+        [seq nth 0 (upd (shape (S d)) i (row_length G * nth 0 (shape (S d)) i)) k | k <- iota 0 rank].
+      by apply: (@eq_nth _ 0) => [|k]; rewrite size_upd ?size_map ?size_iota (fits_size fd) // => lk; rewrite nth_each.
+    apply: (fits_each fd) => k lk; rewrite nth_upd (fits_size fd) li andbT.
+    by case: (k =P i) => [->|//]; rewrite muln_eq0 eqn0Ngt (n0 d ld).
+  have [-> ls] := place_lt og ld; rewrite (stands_shape st ld) -/G => il; set m := nth 0 (shape (S d)) i in il *.
+  case: ifP => e; last by split=> // p.
+  split=> [|p]; first by rewrite /= total_one.
+  rewrite inE => /eqP-> /=; split=> //; have fd := f d ld.
+  have [el lt_l] := insideP _ _ il; rewrite size_upd (fits_size fd) in el lt_l.
+  have m0 : 0 < m by have := lt_l i li; rewrite nth_upd_eq ?(fits_size fd) //; case: (m); rewrite ?muln0.
+  apply/insideP; rewrite size_upd el (fits_size fd); split=> // k lk.
+  rewrite nth_upd el li andbT; case: (altP (k =P i)) => [->|ne]; first by rewrite ltn_mod.
+  by have := lt_l k lk; rewrite nth_upd_ne.
+Qed.
+
+Lemma get_written ts d : d < D -> all (fun x => target x < D) ts ->
+  get 0 (written D ts) d = sumn [seq prodn (box x) | x <- ts & target x == d].
+Proof.
+move=> ld; rewrite /written.
+suff h us u : full (room D) u -> all (fun x => target x < D) us ->
+    get 0 (foldl (fun t x => set t (target x) (get 0 t (target x) + prodn (box x))) u us) d =
+    get 0 u d + sumn [seq prodn (box x) | x <- us & target x == d].
+  by move=> al; rewrite h ?full_blank // get_blank.
+elim: us u => [|x us IH] u fu /=; first by rewrite addn0.
+case/andP=> lx al; rewrite IH ?full_set // (get_set _ _ _ fu (room_lt lx)).
+by case: eqP => [->|_] //=; rewrite addnA.
+Qed.
+
+(* What a transfer writes comes from inside the old tile.                       *)
+Lemma transfer_inside s S ts new d l x : stands s S -> known D rank (Exchange ts new) -> within S ts new ->
+  d < D -> inside (shape_in new d) l -> List.In x ts -> writes d l x ->
+  source x < D /\ inside (shape (S (source x))) (plus (got x) (minus l (put x))).
+Proof.
+move=> st /andP[fn kx] inb lt il ix wx.
+have fit_new : fits_shape (shape_in new d).
+  case: (new) fn => //= rs /andP[/eqP e /(all_nthP [::]) h]; apply: h; by rewrite e.
+have /and5P[_ lx /eqP fp /eqP fg /eqP fb] := all_In kx ix; split=> //.
+have /andP[_ inS] := all_In inb ix.
+case/and3P: wx => _ lo hi.
+have fS := fits_size (stands_fits st lx).
+have fl : size l = rank by have /insideP[-> _] := il; exact: fits_size fit_new.
+apply/insideP; rewrite /plus /minus size_map size_zip size_map size_zip fl fp fg fS !minnn; split=> // k lk.
+have lo_k : nth 0 (put x) k <= nth 0 l k by have [_ h] := all2P _ _ _ lo; apply: h; rewrite fp.
+have hi_k : nth 0 l k < nth 0 (plus (put x) (box x)) k by have [_ h] := all2P _ _ _ hi; apply: h; rewrite fl.
+have in_k : nth 0 (plus (got x) (box x)) k <= nth 0 (shape (S (source x))) k.
+  by have [_ h] := all2P _ _ _ inS; apply: h; rewrite size_map size_zip fg fb minnn.
+have nth_zip2 (f : nat -> nat -> nat) u v : size u = rank -> size v = rank ->
+    nth 0 [seq f p.1 p.2 | p <- zip u v] k = f (nth 0 u k) (nth 0 v k).
+  by move=> eu ev; rewrite (nth_map (0, 0)) ?size_zip ?eu ?ev ?minnn // nth_zip ?eu ?ev.
+have ez : size [seq p.1 - p.2 | p <- zip l (put x)] = rank by rewrite size_map size_zip fl fp minnn.
+rewrite (nth_zip2 addn) // (nth_zip2 subn) //.
+move: lo_k hi_k in_k; rewrite /plus !(nth_zip2 addn) //.
+move: (nth 0 l k) (nth 0 (put x) k) (nth 0 (box x) k) (nth 0 (got x) k) (nth 0 (shape _) k) => a p b e c.
+by clear; lia.
+Qed.
+
 Theorem move_correct s S m : known D rank m -> stands s S -> moves_to s S m.
 Proof.
-move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|dims ms t|splits concats ms t|P|ps|ts new] kn.
+move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|dims ms t|splits concats ms t|P|ps|ts new|a how t|how ts new] kn.
 - have cg := @good_groupsP (Dynslice c j t) (rows_of t) erefl erefl.
   case og: (groups_ok _ _) cg => cg; last first.
-    by rewrite /moves_to /move_run og; split=> // st0 em; rewrite /= em => /cg.
+    by rewrite /moves_to /move_run og; split=> // /cg.
   apply: (@cut_moves s S c (row_length (rows_of t)) j (fun d => get 0 (places D (rows_of t)) d)) => //.
     + exact/cg.
     + by case: (c) => //=; split=> [h|/(divides_okP _ _ st erefl)//]; apply/(divides_okP _ _ st erefl).
@@ -805,11 +946,10 @@ move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|dims ms t|splits concats 
   + by move=> s' st'; rewrite /price /= (largestE st').
 - case/andP: kn => /and3P[/eqP ejs ljs pos] /and3P[/eqP es ld _].
   apply: (@along_moves s S splits concats ms (rows_of t) (Alltoall_dims splits concats ms t)
-            (fun d => piece_along splits ms (seat_of (rows_of t) d)) (fun=> run_largest D s)) => //.
+            (fun d => @piece_along V splits ms (seat_of (rows_of t) d)) (fun=> run_largest D s)) => //.
   by move=> s' _; rewrite /price /= (largestE st).
 - case og: (once D (row_of_one P)); last first.
-    rewrite /moves_to /move_run og; split=> // [st0 em|st0 [] // em _]; rewrite /= em //.
-    by move/onceP; rewrite og.
+    by rewrite /moves_to /move_run og; split=> // [/onceP|[]]; rewrite ?og.
   have o := onceP _ _ og.
   apply: (@permute_moves s S (of_seq None (map Some (row_of_one P))) (row_of_one P != iota 0 D)) => //; last first.
     by rewrite /move_run og.
@@ -820,7 +960,7 @@ move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|dims ms t|splits concats 
 - have good : good_permutation D (Pairs ps) <-> permutation_ok ps.
     by rewrite /= /permutation_ok; split=> [[-> -> ->]|/and3P[]].
   case ok: (permutation_ok ps) good => good; last first.
-    by rewrite /moves_to /move_run ok; split=> // [st0 em|st0 [] // em _]; rewrite /= em // => /good.
+    by rewrite /moves_to /move_run ok; split=> // [/good|[]].
   have /= [us ut pst] : good_permutation D (Pairs ps) by apply/good.
   apply: (@permute_moves s S (fill None D [seq (p.2, Some p.1) | p <- ps]) (has (fun p => p.1 != p.2) ps)) => //; last first.
     by rewrite /move_run ok.
@@ -838,7 +978,7 @@ move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|dims ms t|splits concats 
   move=> out; rewrite get_fill_none ?keys // => q iq.
   have [r ir ->] := In_map iq; have {}ir : r \in ps by apply/In_mem.
   by have /andP[] := allP kn r ir.
-- case/andP: kn => fn kx; rewrite /moves_to /move_run.
+- have kn' := kn; case/andP: kn => fn kx; rewrite /moves_to /move_run.
   have lt_t : all (fun x => target x < D) ts.
     by apply: sub_all kx => x /and5P[].
   have lt_s : all (fun x => source x < D) ts.
@@ -847,48 +987,47 @@ move=> kn st; case: m kn => [c j t|c j n L|i t|c j i t|dims ms t|splits concats 
     case: (new) fn => //= rs /andP[/eqP e /(all_nthP [::]) h] lt; apply: h; by rewrite e.
   have cover l t x : writes t l x -> target x == t by case/and3P.
   have okP : good_transfers D S (Exchange ts new) <-> transfers_ok D s ts new (by_target D ts).
-    rewrite /= /transfers_ok.
-    have -> : all (fun x => all2 leq (plus (put x) (box x)) (shape_in new (target x)) &&
-                  all2 leq (plus (got x) (box x)) (shape_at s (source x))) ts =
-              all (fun x => all2 leq (plus (put x) (box x)) (shape_in new (target x)) &&
-                  all2 leq (plus (got x) (box x)) (shape (S (source x)))) ts.
-      by elim: (ts) lt_s => //= x us IH /andP[lx /IH->]; rewrite (stands_shape st lx).
+    rewrite /= /transfers_ok (withinE new st lt_s).
     split=> [[-> h] /=|/andP[-> /belowP h]].
       apply/belowP => d ld; apply/everyP => l il; rewrite get_by_target // count_filter ?(h d l) // => x.
       exact: cover.
     split=> // d l ld il; have /everyP/(_ l il) := h d ld; rewrite get_by_target // count_filter; first by move/eqP.
     by move=> x; exact: cover.
   case ok: (transfers_ok _ _ _ _ _) okP => okP /=; last first.
-    split=> // [st0 em|st0 r em]; first by rewrite /= em => /okP.
-    by case: r => //= _; rewrite em.
+    by split=> // [/okP|[]].
   have [inb once_each] : good_transfers D S (Exchange ts new) by apply/okP.
   have st' : stands (add_hop D s (shape_in new) (Hop_exchange (by_target D ts))) (after S (Exchange ts new)).
     apply: (stands_hop st) => [d lt|d l lt il]; first by split=> //; exact: fit_new.
     have := once_each d l lt il => one; rewrite /= get_by_target // first_filter; last by move=> x; exact: cover.
     have [x [-> ix wx]] : exists x, [/\ first (writes d l) ts = Some x, List.In x ts & writes d l x].
       by apply: first_has; rewrite one.
-    split=> //; first exact: (all_In lt_s ix).
-    have /and5P[_ _ /eqP fp /eqP fg /eqP fb] := all_In kx ix.
-    have /andP[_ inS] := all_In inb ix.
-    case/and3P: wx => _ lo hi.
-    have fS := fits_size (stands_fits st (all_In lt_s ix)).
-    have fl : size l = rank by have /insideP[-> _] := il; exact: fits_size (fit_new d lt).
-    apply/insideP; rewrite /plus /minus size_map size_zip size_map size_zip fl fp fg fS !minnn; split=> // k lk.
-    have lo_k : nth 0 (put x) k <= nth 0 l k by have [_ h] := all2P _ _ _ lo; apply: h; rewrite fp.
-    have hi_k : nth 0 l k < nth 0 (plus (put x) (box x)) k by have [_ h] := all2P _ _ _ hi; apply: h; rewrite fl.
-    have in_k : nth 0 (plus (got x) (box x)) k <= nth 0 (shape (S (source x))) k.
-      by have [_ h] := all2P _ _ _ inS; apply: h; rewrite size_map size_zip fg fb minnn.
-    have nth_zip2 (f : nat -> nat -> nat) u v : size u = rank -> size v = rank ->
-        nth 0 [seq f p.1 p.2 | p <- zip u v] k = f (nth 0 u k) (nth 0 v k).
-      by move=> eu ev; rewrite (nth_map (0, 0)) ?size_zip ?eu ?ev ?minnn // nth_zip ?eu ?ev.
-    have ez : size [seq p.1 - p.2 | p <- zip l (put x)] = rank by rewrite size_map size_zip fl fp minnn.
-    rewrite (nth_zip2 addn) // (nth_zip2 subn) //.
-    move: lo_k hi_k in_k; rewrite /plus !(nth_zip2 addn) //.
-    move: (nth 0 l k) (nth 0 (put x) k) (nth 0 (box x) k) (nth 0 (got x) k) (nth 0 (shape _) k) => a p b e c.
-    by clear; lia.
+    by have [] := transfer_inside st kn' inb lt il ix wx.
   split=> //.
-    by move=> st0 r em; case: r => //= _; rewrite em //; exact/okP.
+    by move=> r _; apply: all_apply => //; exact/okP.
   by rewrite /price /= (largestE st').
+- exact: adding_moves.
+- have kn' : known D rank (Exchange ts new) := kn; case/andP: kn => fn kx; rewrite /moves_to /move_run.
+  have lt_t : all (fun x => target x < D) ts by apply: sub_all kx => x /and5P[].
+  have lt_s : all (fun x => source x < D) ts by apply: sub_all kx => x /and5P[].
+  have fit_new d : d < D -> fits_shape (shape_in new d).
+    case: (new) fn => //= rs /andP[/eqP e /(all_nthP [::]) h] lt; apply: h; by rewrite e.
+  rewrite (withinE new st lt_s); case ok: (within S ts new) => /=; last by split=> // [|[]] //=; rewrite ok.
+  have aw : adds_alike way (Exchange_add how ts new) <-> adds_ok way how.
+    by rewrite /adds_alike /adds_ok /=; case: way => [[]|]; case: (how); split.
+  case oa: (adds_ok way how) aw => /= aw; last by split=> // [/aw|[]].
+  split.
+  + by move=> r _; apply: all_apply => //; exact/aw.
+  + apply: (stands_sums st) => [d lt|d l lt il] /=; first by split=> //; exact: fit_new.
+    have cover x : writes d l x -> target x == d by case/and3P.
+    rewrite get_by_target // -filter_predI.
+    have -> : [seq x <- ts | predI (writes d l) (fun x => target x == d) x] = [seq x <- ts | writes d l x].
+      by apply: eq_filter => x /=; case w: (writes d l x); rewrite ?(cover x w).
+    rewrite -map_comp; split=> // p /In_mem/(@In_map _ _ _ _ _)[x ix ->] /=.
+    have [ix' wx] : List.In x ts /\ writes d l x.
+      by elim: (ts) ix => //= y us IH; case: ifP => [w [<-|/IH[]]|_ /IH[]]; auto.
+    exact: transfer_inside st kn' ok lt il ix' wx.
+  + rewrite /price /=; case: ifP => // _; rewrite mostE max0n; apply: eq_bigr => d _.
+    by rewrite get_written.
 Qed.
 End States.
 End Fits.
