@@ -15,6 +15,7 @@ WRONG = "retile.program/1\ndevices 2\nfrom [4{1:2}8]\nto [4{1:2}8]\nallpermute s
 SEVERAL = ("retile.program/2\nmesh x:2,y:3\nfrom [2{x}4, 1{y}3]\nto [4, 3]\n"
            "allgather_dims dims=[0,1] counts=[2,3] groups=[1,6]<=[6] tile=[4,3]\n")
 SUMS = "retile.program/2\nmesh x:2\nfrom sum{x}[4]\nto [4]\nallreduce groups=[1,2]<=[2]\n"
+VIEW = "retile.program/2\nmesh d:4\nfrom [8{d}32]\nto [2@{d}32]\nview [4,4,2]\nalltoall split=1 concat=0 groups=[1,4]<=[4]\n"
 SAME = "retile-kernel, which is proved, says the same\n"
 
 
@@ -55,8 +56,14 @@ class Kernel(Case):
             self.assertEqual((done.returncode, done.stdout.endswith(SAME)), (code, True), done.stdout + done.stderr)
 
     @unittest.skipUnless(os.access(KERNEL, os.X_OK), "retile-kernel is not built")
+    def test_sums(self):
+        for groups, code in (("[1,2]<=[2]", 0), ("[2,1]<=[2]", 1)):
+            done = retile("check", "--kernel", stdin=SUMS.replace("[1,2]<=[2]", groups))
+            self.assertEqual((done.returncode, done.stdout.endswith(SAME)), (code, True), done.stdout + done.stderr)
+
+    @unittest.skipUnless(os.access(KERNEL, os.X_OK), "retile-kernel is not built")
     def test_what_it_has_no_words_for_is_undecided(self):
-        done = retile("check", "--kernel", stdin=SUMS)
+        done = retile("check", "--kernel", stdin=VIEW)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertRegex(done.stdout, r"^right: .*\nretile-kernel says nothing of it")
 

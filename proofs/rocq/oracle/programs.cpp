@@ -20,7 +20,9 @@ spec::Verdict judge(const spec::Program& program) {
   spec::Verdict undecided;
   undecided.decided = false;
   try {
-    if (spec::addition_of(program) != spec::Addition::none) return undecided;
+    if (spec::addition_of(program) != spec::Addition::none) {
+      return spec::AddendsReplay(program, most_work).run();
+    }
     if (program.version == 2) return spec::LayoutReplay(program, most_work).run();
     return spec::Replay(program, most_work).run();
   } catch (const spec::TooLarge&) {

@@ -20,9 +20,11 @@ let reason = function
   | Checker.Indivisible -> "indivisible"
   | Checker.Ragged -> "ragged"
   | Checker.Transfers -> "transfers"
+  | Checker.Addends -> "addends"
   | Checker.Tile_claim -> "tile_claim"
   | Checker.Map_claim -> "map_claim"
   | Checker.Not_a_box -> "not_a_box"
+  | Checker.Replicas -> "replicas"
   | Checker.End -> "end"
 
 let codes text =

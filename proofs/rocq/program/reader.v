@@ -2,11 +2,11 @@
 (*                                                                              *)
 (* A text is a list of bytes.  First lines of tokens are made of it, then       *)
 (* Programs of the lines.  What breaks a rule of the page is refused, with the  *)
-(* number of a line.  Texts with a view or addends are left out: program.v has  *)
-(* no word for these.                                                           *)
+(* number of a line.  Texts with a view are left out: program.v has no word for *)
+(* it.                                                                          *)
 From Coq Require Import Ascii String.
 From mathcomp Require Import all_ssreflect.
-Require Import notation program meaning.
+Require Import notation program meaning check.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -296,19 +296,34 @@ Definition dim_2 (H : mesh) : parser dim := fun ts =>
      else if at_sign "{" ts then cut 0 ts
      else Some (Dim (Blocks c) [::] c 0 0, ts)) ts.
 
+(* sum, max, min or stack.                                                      *)
+Definition addition_in (w : word) : option addition :=
+  if w == codes "sum" then Some Sum else if w == codes "max" then Some Max
+  else if w == codes "min" then Some Min else if w == codes "stack" then Some Stack else None.
+Definition at_addition (ts : seq token) : bool :=
+  if ts is Word w :: _ then if addition_in w is Some _ then true else false else false.
+
+(* A prefix whose digits all have size 1 is none.                               *)
+Definition prefix (H : mesh) : parser (option (addition * seq digit)) :=
+  bind w <- bare ;; do sign "{" ;; bind xs <- items (read_digit 2 H) ;; do sign "}" ;;
+  let zs := [seq x <- xs | radix x != 1] in
+  if addition_in w is Some a then give (if zs is [::] then None else Some (a, zs)) else fail.
+
 (* The shape of the whole array.                                                *)
 Definition global_of (T : tiling) : seq nat :=
-  match T with Grid es _ _ => map whole es | Rooted ns _ => ns | Listed ns _ _ => ns end.
+  match T with Grid es _ _ _ => map whole es | Rooted ns _ => ns | Listed ns _ _ => ns end.
 
-Definition bracket (version : nat) (H : mesh) : parser tiling :=
+Definition bracket (version : nat) (H : mesh) : parser tiling := fun ts0 =>
+  let adds := (version == 2) && at_addition ts0 in
+  (bind zs <- (if adds then prefix H else give None) ;;
   bind es <- list_in "[" "]" (if version == 2 then dim_2 H else dim_1 H) ;;
   do need (prodn (map whole es) < two_63) ;;
   fun ts =>
-    if (version == 2) && at_sign "@" ts then
+    if [&& version == 2, ~~ adds & at_sign "@" ts] then
       (do sign "@" ;; bind d <- number ;; do need ((d < most_devices) && all (fun e => size (digits e) == 0) es) ;;
        (* what is cut though nothing counts its tiles is whole *)
        give (Rooted (map whole es) d)) ts
-    else Some (Grid es (points H) (order_of H), ts).
+    else Some (Grid es (points H) (order_of H) zs, ts)) ts0.
 
 Definition all_or_none (c : seq nat) : bool := (0 \notin c) || all (pred1 0) c.
 Definition zeros_agree (at_ cs : seq (seq nat)) : bool :=
@@ -331,7 +346,7 @@ Definition explicit (version : nat) : parser tiling :=
     else (do need (all (fun b => in_array n b c) at_) ;; give (Listed n at_ (Alike c))) ts.
 
 Definition read_tiling (version : nat) (H : mesh) : parser tiling := fun ts =>
-  if at_sign "[" ts then bracket version H ts else explicit version ts.
+  if at_sign "[" ts || ((version == 2) && at_addition ts) then bracket version H ts else explicit version ts.
 
 (* ---- digits of positions ----                                                *)
 (* Sorted by stride, s*k divides the next s, and the last s*k divides P.        *)
@@ -344,10 +359,15 @@ Definition are_digits_of (P : nat) (xs : seq digit) : bool :=
 
 (* What can only be said when the number of devices is known.                   *)
 Definition placed (D : nat) (T : tiling) : tiling :=
-  if T is Grid es 0 o then Grid es D o else T.
+  if T is Grid es 0 o zs then Grid es D o zs else T.
+(* No order, or an iota that leaves all in their places.                        *)
+Definition keeps_order (o : option table) (D : nat) : bool :=
+  match o with None => true | Some (Rows _) => false | Some t => row_of_one t == iota 0 D end.
 Definition good_tiling (version D : nat) (T : tiling) : bool :=
   match T with
-  | Grid es P _ => are_digits_of P (flatten (map digits es)) && ((size es != 0) || (D <= P))
+  | Grid es P o adds =>
+      are_digits_of P (flatten (map digits es) ++ (if adds is Some (_, zs) then zs else [::])) &&
+      ((size es != 0) || (D <= P)) && (if adds is Some _ then (D <= P) && keeps_order o D else true)
   | Rooted ns d => (size ns != 0) && (d < D)
   | Listed _ at_ _ => size at_ == D
   end.
@@ -363,9 +383,10 @@ Record header := Head {
   counts : seq nat;                (* rows of `at`                               *)
   meshes : seq mesh;               (* the last first                             *)
   from_line : option tiling;
-  to_line : option tiling
+  to_line : option tiling;
+  adds_as : option addition        (* of the tilings up to here                  *)
 }.
-Definition new_header (v : nat) : header := Head v [::] None [::] [::] None None.
+Definition new_header (v : nat) : header := Head v [::] None [::] [::] None None None.
 Definition mesh_now (h : header) : mesh := head no_mesh (meshes h).
 
 Definition called (ns : seq nat) (d : nat) : option nat :=
@@ -384,23 +405,21 @@ Definition read_devices : parser (nat * seq nat) := fun ts =>
 Definition is_none (A : Type) (o : option A) : bool := if o is None then true else false.
 Definition row_count (T : tiling) : seq nat := if T is Listed _ at_ _ then [:: size at_] else [::].
 
-Definition left_out_words : seq word :=
-  map codes [:: "view"; "reducescatter"; "allreduce"; "unreduce"; "embed"]%string.
-Definition additions : seq word := map codes [:: "sum"; "max"; "min"; "stack"]%string.
+Definition left_out_words : seq word := map codes [:: "view"]%string.
 
 Definition read_header_line (h : header) (w : word) : parser header :=
   if w == codes "mesh" then
     do need (size (meshes h) < 2) ;; bind H <- read_mesh (version h) ;;
-    give (Head (version h) (names h) (said h) (counts h) (H :: meshes h) (from_line h) (to_line h))
+    give (Head (version h) (names h) (said h) (counts h) (H :: meshes h) (from_line h) (to_line h) None)
   else if w == codes "devices" then
     do need (is_none (said h)) ;; bind nd <- read_devices ;;
-    give (Head (version h) nd.2 (Some nd.1) (counts h) (meshes h) (from_line h) (to_line h))
+    give (Head (version h) nd.2 (Some nd.1) (counts h) (meshes h) (from_line h) (to_line h) None)
   else if w == codes "from" then
     do need (is_none (from_line h)) ;; bind T <- read_tiling (version h) (mesh_now h) ;;
-    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (Some T) (to_line h))
+    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (Some T) (to_line h) None)
   else if w == codes "to" then
     do need (is_none (to_line h)) ;; bind T <- read_tiling (version h) (mesh_now h) ;;
-    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (from_line h) (Some T))
+    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (from_line h) (Some T) None)
   else fail.
 
 (* D, or nothing where lines disagree.                                          *)
@@ -418,13 +437,24 @@ Definition device_count (h : header) : option nat :=
 Definition renamed (ns : seq nat) (T : tiling) : option tiling :=
   if T is Rooted n d then if called ns d is Some e then Some (Rooted n e) else None else Some T.
 
+(* All tilings add in one way, and of stacks all are, and of as many arrays.    *)
+Definition adds_now (O : option addition) (T : tiling) : option addition := if O is Some _ then O else adds_in T.
+Definition adds_well (O : option addition) (F T : tiling) : bool :=
+  if adds_now O T is Some a then
+    (if adds_in T is Some b then same_way a b else true) &&
+    (if a is Stack then addend_count T == addend_count F else true)
+  else true.
+Definition add_as (h : header) (T : tiling) : header :=
+  Head (version h) (names h) (said h) (counts h) (meshes h) (from_line h) (to_line h) (adds_now (adds_as h) T).
+
 Definition complete (h : header) : option (header * program) :=
   if device_count h is Some D then
     if (from_line h, to_line h) is (Some F, Some T) then
       if (renamed (names h) F, renamed (names h) T) is (Some F', Some T') then
         let F'' := placed D F' in let T'' := placed D T' in
-        if [&& good_tiling (version h) D F'', good_tiling (version h) D T'' & global_of F'' == global_of T'']
-        then Some (h, Program D F'' T'' [::]) else None
+        if [&& good_tiling (version h) D F'', good_tiling (version h) D T'', global_of F'' == global_of T''
+             & adds_well None F'' F'' && adds_well (adds_in F'') F'' T'']
+        then Some (add_as (add_as h F'') T'', Program D F'' T'' [::]) else None
       else None
     else None
   else None.
@@ -436,7 +466,8 @@ Inductive value :=
   | V_rows of seq (seq nat)
   | V_ints of seq nat
   | V_tiling of tiling
-  | V_cut of cut.
+  | V_cut of cut
+  | V_add of addition.
 
 Section Steps.
 Variables (h : header) (P : program).
@@ -462,7 +493,8 @@ Definition device_table (p : parser table) : parser table :=
 Definition map_tiling : parser tiling :=
   bind T <- bracket (version h) (mesh_now h) ;;
   match renamed ns T with
-  | Some T' => do need (good_tiling (version h) D (placed D T') && (global_of T' == g)) ;; give (placed D T')
+  | Some T' => do need [&& good_tiling (version h) D (placed D T'), global_of T' == g & adds_well (adds_as h) (from P) T'] ;;
+               give (placed D T')
   | None => fail
   end.
 
@@ -484,6 +516,9 @@ Definition read_value (k : word) : parser value :=
     bind dims <- ints ;; do need (all (gtn rank) dims) ;; give (V_ints dims)
   else if k == codes "counts" then
     bind ms <- ints_from 1 ;; do need (prodn ms < two_63) ;; give (V_ints ms)
+  else if (version h == 2) && (k == codes "add") then
+    bind w <- bare ;;
+    if addition_in w is Some a then if a is Stack then fail else give (V_add a) else fail
   else if (version h == 2) && (k == codes "piece") then fun ts =>
     if keyword "balanced" ts is Some (_, ts') then Some (V_cut Even, ts')
     else (bind s <- number_from 1 ;; give (V_cut (Extent s))) ts
@@ -521,6 +556,7 @@ Definition number_at k := if value_of k is Some (V_number n) then n else 0.
 Definition table_at k := if value_of k is Some (V_table t) then t else Rows [::].
 Definition rows_at k := if value_of k is Some (V_rows rs) then Some rs else None.
 Definition ints_at k := if value_of k is Some (V_ints c) then Some c else None.
+Definition add_at := if value_of "add" is Some (V_add a) then a else Sum.
 Definition cut_at := if value_of "piece" is Some (V_cut c) then c else Equal.
 Definition list_at k := if ints_at k is Some c then c else [::].
 (* A dimension for each digit, and a digit.                                     *)
@@ -534,13 +570,20 @@ Definition keys_are (must may : seq string) : bool :=
 Definition claims : seq string := [:: "tile"; "map"; "at"; "shapes"]%string.
 Definition with_claims (m : move) : option step :=
   let at_ := rows_at "at" in let cs := rows_at "shapes" in
-  let exchanges := if m is Exchange _ _ then true else false in
+  let exchanges := match m with Exchange _ _ | Exchange_add _ _ _ => true | _ => false end in
   if (if (at_, cs) is (Some a, Some c) then zeros_agree a c else true) &&
      (is_none cs || ~~ is_none at_ || exchanges)
   then Some (Step m (if exchanges then None else ints_at "tile")
                   (if value_of "map" is Some (V_tiling T) then Some T else None) at_
                   (if is_none at_ then None else cs))
   else None.
+
+Definition exchange_of (ts : seq transfer) (new : shapes) : move :=
+  if value_of "add" is Some (V_add a) then Exchange_add a ts new else Exchange ts new.
+(* A step that adds, with these keys.                                           *)
+Definition adding_of (must may : seq string) (a : adding) : option step :=
+  if (version h == 2) && keys_are must ("add"%string :: may ++ claims)
+  then with_claims (Adding a add_at (table_at "groups")) else None.
 
 Definition step_of (op : word) : option step :=
   if op == codes "dynslice" then
@@ -573,14 +616,19 @@ Definition step_of (op : word) : option step :=
       if obind (fun rs => sequence_of (map pair_of rs)) (rows_at "pairs") is Some ps
       then with_claims (Pairs ps) else None
     else None
+  else if op == codes "reducescatter" then
+    adding_of [:: "dim"; "groups"]%string [:: "piece"]%string (Reducescatter cut_at (number_at "dim"))
+  else if op == codes "allreduce" then adding_of [:: "groups"]%string [::] Allreduce
+  else if op == codes "unreduce" then adding_of [:: "groups"]%string [::] Unreduce
+  else if op == codes "embed" then adding_of [:: "dim"; "groups"]%string [::] (Embed (number_at "dim"))
   else if op == codes "exchange" then
     if obind (fun rs => sequence_of (map transfer_of rs)) (rows_at "transfers") is Some ts then
-      if keys_are [:: "transfers"; "tile"]%string [:: "map"; "at"]%string then
+      if keys_are [:: "transfers"; "tile"]%string [:: "add"; "map"; "at"]%string then
         if ints_at "tile" is Some c then
-          if (size c == rank) && (0 \notin c) then with_claims (Exchange ts (Alike c)) else None
+          if (size c == rank) && (0 \notin c) then with_claims (exchange_of ts (Alike c)) else None
         else None
-      else if keys_are [:: "transfers"; "shapes"]%string [:: "map"; "at"]%string then
-        if rows_at "shapes" is Some cs then with_claims (Exchange ts (Each cs)) else None
+      else if keys_are [:: "transfers"; "shapes"]%string [:: "add"; "map"; "at"]%string then
+        if rows_at "shapes" is Some cs then with_claims (exchange_of ts (Each cs)) else None
       else None
     else None
   else None.
@@ -607,17 +655,9 @@ Inductive place :=
   | In_steps of header & program.
 
 Definition is_left_out (v : nat) (ts : seq token) : bool :=
-  (v == 2) &&
-  match ts with
-  | Word w :: ts' =>
-      [|| w \in left_out_words,
-          ((w == codes "from") || (w == codes "to")) &&
-            (if ts' is Word v' :: Sign b :: _ then (v' \in additions) && (b == code "{") else false)
-        | has (fun p => if p is (Word k, Sign b) then
-                          (b == code "=") && (k == codes "add") || (b == code "{") && (k \in additions)
-                        else false) (zip ts' (behead ts'))]
-  | _ => false
-  end.
+  (v == 2) && (if ts is Word w :: _ then w \in left_out_words else false).
+(* A claim may be the first that says how addends are added.                    *)
+Definition claimed (h : header) (st : step) : header := if map_claim st is Some T then add_as h T else h.
 
 Definition finished (p : place) : option (seq (seq nat * program)) :=
   match p with
@@ -644,13 +684,13 @@ Fixpoint read_lines (k : nat) (p : place) (out : seq (seq nat * program)) (ls : 
               else Refused k
             else if complete h is Some (h', P) then
               if read_step h' P w rest is Some st then
-                read_lines k.+1 (In_steps h' (Program (devices P) (from P) (to P) [:: st])) out ls'
+                read_lines k.+1 (In_steps (claimed h' st) (Program (devices P) (from P) (to P) [:: st])) out ls'
               else Refused k
             else Refused k
         | In_steps h P =>
             if is_left_out (version h) ts then Left_out k
             else if read_step h P w rest is Some st then
-              read_lines k.+1 (In_steps h (Program (devices P) (from P) (to P) (st :: steps P))) out ls'
+              read_lines k.+1 (In_steps (claimed h st) (Program (devices P) (from P) (to P) (st :: steps P))) out ls'
             else Refused k
         end
     | _ => Refused k
