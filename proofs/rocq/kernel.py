@@ -515,7 +515,7 @@ def planner(work, queries, retile, count):
 FIELDS = ("right", "within_bound", "height", "bound", "cost", "steps", "first_wrong_step", "reason")
 TOKEN = re.compile(rb"\d+|[A-Za-z_][A-Za-z0-9_.-]*|<=|\s+|.", re.DOTALL)
 WORDS = (b"0 1 2 3 4 6 8 12 [ ] { } , ( ) T <= = ~ @ dim groups piece=balanced piece=2 tile map at shapes source pairs # \" .. <1,1> + "
-         b"sum{x} max{y} stack{x} add=max reducescatter allreduce unreduce embed dims=[0,1] counts=[2,2] splits=[0,0] order=[1,0] 9223372036854775807 9223372036854775808 x y /1 /2 . : \xc2\x85 \r").split(b" ") + [b"\n", b"\r\n", b"\t", b" "]
+         b"view sum{x} max{y} stack{x} add=max reducescatter allreduce unreduce embed dims=[0,1] counts=[2,2] splits=[0,0] order=[1,0] 9223372036854775807 9223372036854775808 x y /1 /2 . : \xc2\x85 \r").split(b" ") + [b"\n", b"\r\n", b"\t", b" "]
 
 
 def texts_of_tree():
@@ -603,7 +603,7 @@ REASONS = ("groups", "bijection", "indivisible", "ragged", "transfers", "tile_cl
 def drawn(seed, count):
     dice, base = random.Random(seed), texts_of_tree()
     # few texts of the tree have what is looked for here: every fourth is one of these
-    rare = [text for text in base if re.search(rb"(sum|max|min|stack)\{|_dims ", text)]
+    rare = [text for text in base if re.search(rb"(sum|max|min|stack)\{|_dims |view ", text)]
     return base + [spoiled(dice, dice.choice(rare if dice.random() < 0.25 else base)) for _ in range(count)]
 
 
@@ -614,8 +614,8 @@ def programs(work, judge, seed, count):
     kernel, _ = judged([work / "retile-kernel", "check", "--seconds", "0.25", "--batch"], texts, work)
     took = time.monotonic() - start
     src, _ = judged([judge, "src"], texts, work)
-    # src/ alone refuses tiles in several boxes beside an order or fewer positions than devices (docs/reference/program.md, Cuts)
-    several = re.compile(rb"@\s*\{|\+")
+    # src/ alone refuses tiles in several boxes, and views, beside an order or fewer positions than devices (docs/reference/program.md)
+    several = re.compile(rb"@\s*\{|\+|view")
     for k in disagreements(src, kernel)[0]:
         if src[k][0] == 2 and several.search(texts[k]) and re.search(rb"order|devices", texts[k]):
             continue

@@ -37,7 +37,8 @@ inline std::optional<Rounds> rounds(const LayoutDim& dim) {
   if (C.lo != 0 || C.hi != 0) return std::nullopt;
   const Sizes sections = C.sections.empty() ? Sizes{dim.n} : C.sections;
   const bool deals = C.mark == '@';
-  const Size block = C.o ? (*C.o)[1] : deals ? C.c : sections.front() / N;
+  const bool says_block = deals || C.mark == '~';
+  const Size block = C.o ? (*C.o)[1] : says_block ? C.c : sections.front() / N;
   const auto length = times(block, N);
   if (block == 0 || !length) return std::nullopt;
   for (const Size n : sections) {

@@ -4,8 +4,8 @@
           retile-kernel check [--seconds S] --batch
 
    Reads a text of Programs and prints a verdict for each, in the fields of retile-oracle check without witnesses. Ends with 0 if
-   all are right, 1 if one is wrong, 2 if the text is refused, and 3 if nothing is decided: the text has what this program has no
-   words for, or takes more than S seconds or 2 GiB.
+   all are right, 1 if one is wrong, 2 if the text is refused, and 3 if nothing is decided: the text has more than 65,536 devices,
+   or takes more than S seconds or 2 GiB.
 
    With --batch standard input holds texts, each behind a line with the number of its bytes; the answer to each is what the other
    form prints, then `exit: N` and an empty line.
@@ -60,8 +60,6 @@ let judge out program =
 let answer out source text =
   match Checker.read (codes text) with
   | Checker.Refused line -> Printf.bprintf out "error: %s:%s: this is no Program\n" source (number line); 2
-  | Checker.Left_out line ->
-    Printf.bprintf out "right: undecided\nreason: limit\n# undecided: retile-kernel has no words for line %s\n" (number line); 3
   | Checker.Programs programs ->
     let code = ref 0 in
     List.iteri

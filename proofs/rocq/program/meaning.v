@@ -123,8 +123,34 @@ Definition position (P : nat) (order : option table) (d : nat) : option nat :=
 Definition shape_in (cs : shapes) (d : nat) : seq nat :=
   match cs with Alike c => c | Each rs => nth [::] rs d end.
 
-Definition holding_of (T : tiling) (d : nat) : holding :=
+(* The extents of the whole array.                                              *)
+Definition global_of (T : tiling) : seq nat :=
+  match T with Grid es _ _ _ => map whole es | Rooted ns _ => ns | Listed ns _ _ => ns | Viewed v _ => v end.
+
+(* ---- views ----                                                              *)
+(* The dimensions that a dimension of extent n becomes: as many of a view as    *)
+(* multiply to n, one at least.                                                 *)
+Fixpoint becomes (n : nat) (view : seq nat) : seq nat :=
+  if view is e :: view' then e :: (if n %/ e <= 1 then [::] else becomes (n %/ e) view') else [::].
+Fixpoint all_become (global view : seq nat) : seq (seq nat) :=
+  if global is n :: global' then let es := becomes n view in es :: all_become global' (drop (size es) view)
+  else [::].
+
+(* Index i has there the digits of i, the slowest first.                        *)
+Definition side_in (es : seq nat) (s : side) : seq side :=
+  if size es == 1 then [:: s]
+  else [seq let e := nth 0 es k in let w := prodn (drop k.+1 es) in
+            let ds := [seq i %/ w %% e | i <- indices s] in These [seq x <- iota 0 e | x \in ds]
+       | k <- iota 0 (size es)].
+Definition in_view (global view : seq nat) (h : holding) : holding :=
+  match h with
+  | Sides ss => Sides (flatten [seq side_in p.1 p.2 | p <- zip (all_become global view) ss])
+  | Nothing _ => Nothing (size view)
+  end.
+
+Fixpoint holding_of (T : tiling) (d : nat) : holding :=
   match T with
+  | Viewed v T' => in_view (global_of T') v (holding_of T' d)
   | Grid es P order _ =>
       if position P order d is Some p then Sides [seq side_of e p | e <- es] else Nothing (size es)
   | Rooted ns root => if d == root then Sides [seq Run 0 n | n <- ns] else Nothing (size ns)
@@ -437,6 +463,7 @@ Definition known_tiling (T : tiling) : bool :=
   | Grid es _ _ _ => size es == rank
   | Rooted ns _ => fits ns
   | Listed ns at_ cs => [&& fits ns, size at_ == D, all fits at_ & fits_shapes cs]
+  | Viewed v T' => [&& fits v, fits (flatten (all_become (global_of T') v)) & if T' is Grid _ _ _ _ then true else false]
   end.
 
 (* A dimension and a number, not 0, for each digit of a position.               *)
@@ -462,7 +489,7 @@ Definition known (m : move) : bool :=
 End Known.
 
 Definition rank_of (T : tiling) : nat :=
-  match T with Grid es _ _ _ => size es | Rooted ns _ => size ns | Listed ns _ _ => size ns end.
+  match T with Grid es _ _ _ => size es | Rooted ns _ => size ns | Listed ns _ _ => size ns | Viewed v _ => size v end.
 
 Definition known_program (P : program) : bool :=
   let rank := rank_of (from P) in
@@ -518,7 +545,7 @@ Definition whole_right : Prop := whole_goes_to n /\ arrived.
 Definition boxes (k : nat) : Prop := forall d, d < D -> exists base, box_at eq (whole_at k d) base.
 
 (* Whether an end or a claim cuts N > 1 tiles in sections, or deals out more    *)
-(* than one round of blocks.                                                    *)
+(* than one round of blocks.  In a view an end does not.                        *)
 Definition deals_dim (e : dim) : bool :=
   let N := tile_count (digits e) in
   (1 < N) && match cut_by e with
@@ -545,18 +572,21 @@ End Whole.
 Definition term := (nat * seq nat)%type.
 Definition sum := seq term.
 
-Definition adds_in (T : tiling) : option addition := if T is Grid _ _ _ (Some (a, _)) then Some a else None.
+Definition adds_in (T : tiling) : option addition :=
+  match T with Grid _ _ _ (Some (a, _)) | Viewed _ (Grid _ _ _ (Some (a, _))) => Some a | _ => None end.
 (* As `from` says, otherwise `to`, otherwise the first claim that says it,      *)
 (* otherwise the first step that adds.                                          *)
 Definition addition_of (P : program) : option addition :=
   ohead (pmap id ([:: adds_in (from P); adds_in (to P)] ++
                   [seq obind adds_in (map_claim st) | st <- steps P] ++ [seq add_of (move_of st) | st <- steps P])).
 
-Definition addend_count (T : tiling) : nat := if T is Grid _ _ _ (Some (_, zs)) then tile_count zs else 1.
+Definition addend_count (T : tiling) : nat :=
+  match T with Grid _ _ _ (Some (_, zs)) | Viewed _ (Grid _ _ _ (Some (_, zs))) => tile_count zs | _ => 1 end.
 (* The number of the tile of device d and that of its addend, if it stands at a *)
 (* position.  Where no digits count tiles, the box stands for its number.       *)
-Definition share_of (T : tiling) (d : nat) : option (seq nat * nat) :=
+Fixpoint share_of (T : tiling) (d : nat) : option (seq nat * nat) :=
   match T with
+  | Viewed _ T' => share_of T' d
   | Grid es P order adds =>
       if position P order d is Some p
       then Some ([seq tile_number (digits e) p | e <- es], if adds is Some (_, zs) then tile_number zs p else 0)

@@ -2,7 +2,6 @@
 (*                                                                              *)
 (* Devices are positions 0..D-1, and axes are digits of their numbers, as the   *)
 (* reader makes them.  What steps do and when a Program is right is meaning.v.  *)
-(* Left out: views.                                                             *)
 From mathcomp Require Import all_ssreflect.
 Require Import notation.
 Set Implicit Arguments.
@@ -44,7 +43,8 @@ Inductive tiling :=
   | Grid of seq dim & nat & option table & option (addition * seq digit)
       (* sum{digits}[..] over so many positions, and the order of devices on them *)
   | Rooted of seq nat & nat               (* [..]@d                             *)
-  | Listed of seq nat & seq (seq nat) & shapes.  (* global, at, and tile or shapes *)
+  | Listed of seq nat & seq (seq nat) & shapes   (* global, at, and tile or shapes *)
+  | Viewed of seq nat & tiling.           (* an end of the array, in the dimensions of a view *)
 
 (* ---- steps ----                                                              *)
 

@@ -2,8 +2,7 @@
 (*                                                                              *)
 (* A text is a list of bytes.  First lines of tokens are made of it, then       *)
 (* Programs of the lines.  What breaks a rule of the page is refused, with the  *)
-(* number of a line.  Texts with a view are left out: program.v has no word for *)
-(* it.                                                                          *)
+(* number of a line.                                                            *)
 From Coq Require Import Ascii String.
 From mathcomp Require Import all_ssreflect.
 Require Import notation program meaning check.
@@ -309,10 +308,6 @@ Definition prefix (H : mesh) : parser (option (addition * seq digit)) :=
   let zs := [seq x <- xs | radix x != 1] in
   if addition_in w is Some a then give (if zs is [::] then None else Some (a, zs)) else fail.
 
-(* The shape of the whole array.                                                *)
-Definition global_of (T : tiling) : seq nat :=
-  match T with Grid es _ _ _ => map whole es | Rooted ns _ => ns | Listed ns _ _ => ns end.
-
 Definition bracket (version : nat) (H : mesh) : parser tiling := fun ts0 =>
   let adds := (version == 2) && at_addition ts0 in
   (bind zs <- (if adds then prefix H else give None) ;;
@@ -370,6 +365,7 @@ Definition good_tiling (version D : nat) (T : tiling) : bool :=
       ((size es != 0) || (D <= P)) && (if adds is Some _ then (D <= P) && keeps_order o D else true)
   | Rooted ns d => (size ns != 0) && (d < D)
   | Listed _ at_ _ => size at_ == D
+  | Viewed _ _ => false   (* is made of tilings that are good                     *)
   end.
 
 (* ---- the header of a Program ----                                            *)
@@ -384,9 +380,10 @@ Record header := Head {
   meshes : seq mesh;               (* the last first                             *)
   from_line : option tiling;
   to_line : option tiling;
+  view_line : option (seq nat);
   adds_as : option addition        (* of the tilings up to here                  *)
 }.
-Definition new_header (v : nat) : header := Head v [::] None [::] [::] None None None.
+Definition new_header (v : nat) : header := Head v [::] None [::] [::] None None None None.
 Definition mesh_now (h : header) : mesh := head no_mesh (meshes h).
 
 Definition called (ns : seq nat) (d : nat) : option nat :=
@@ -405,21 +402,23 @@ Definition read_devices : parser (nat * seq nat) := fun ts =>
 Definition is_none (A : Type) (o : option A) : bool := if o is None then true else false.
 Definition row_count (T : tiling) : seq nat := if T is Listed _ at_ _ then [:: size at_] else [::].
 
-Definition left_out_words : seq word := map codes [:: "view"]%string.
 
 Definition read_header_line (h : header) (w : word) : parser header :=
   if w == codes "mesh" then
     do need (size (meshes h) < 2) ;; bind H <- read_mesh (version h) ;;
-    give (Head (version h) (names h) (said h) (counts h) (H :: meshes h) (from_line h) (to_line h) None)
+    give (Head (version h) (names h) (said h) (counts h) (H :: meshes h) (from_line h) (to_line h) (view_line h) None)
   else if w == codes "devices" then
     do need (is_none (said h)) ;; bind nd <- read_devices ;;
-    give (Head (version h) nd.2 (Some nd.1) (counts h) (meshes h) (from_line h) (to_line h) None)
+    give (Head (version h) nd.2 (Some nd.1) (counts h) (meshes h) (from_line h) (to_line h) (view_line h) None)
   else if w == codes "from" then
     do need (is_none (from_line h)) ;; bind T <- read_tiling (version h) (mesh_now h) ;;
-    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (Some T) (to_line h) None)
+    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (Some T) (to_line h) (view_line h) None)
   else if w == codes "to" then
     do need (is_none (to_line h)) ;; bind T <- read_tiling (version h) (mesh_now h) ;;
-    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (from_line h) (Some T) None)
+    give (Head (version h) (names h) (said h) (row_count T ++ counts h) (meshes h) (from_line h) (Some T) (view_line h) None)
+  else if w == codes "view" then
+    do need (is_none (view_line h)) ;; bind v <- ints_from 1 ;;
+    give (Head (version h) (names h) (said h) (counts h) (meshes h) (from_line h) (to_line h) (Some v) None)
   else fail.
 
 (* D, or nothing where lines disagree.                                          *)
@@ -445,7 +444,37 @@ Definition adds_well (O : option addition) (F T : tiling) : bool :=
     (if a is Stack then addend_count T == addend_count F else true)
   else true.
 Definition add_as (h : header) (T : tiling) : header :=
-  Head (version h) (names h) (said h) (counts h) (meshes h) (from_line h) (to_line h) (adds_now (adds_as h) T).
+  Head (version h) (names h) (said h) (counts h) (meshes h) (from_line h) (to_line h) (view_line h)
+    (adds_now (adds_as h) T).
+
+(* Of a dimension that is cut evenly, or dealt out in whole rounds: how long    *)
+(* blocks and rounds are.                                                       *)
+Definition rounds (e : dim) : option (nat * nat) :=
+  let N := tile_count (digits e) in let n := whole e in
+  let of_blocks b (ok : bool) := if [&& 0 < b, b * N < two_63 & ok] then Some (b, b * N) else None in
+  if N == 1 then Some (n, n)
+  else if (before e != 0) || (behind e != 0) then None
+  else match cut_by e with
+       | Blocks c => of_blocks c (n == c * N)
+       | Balanced => let b := n %/ N in of_blocks b (n == b * N)
+       | Bounds o => let b := nth 0 o 1 in of_blocks b ((n == b * N) && all (fun t => nth 0 o t == b * t) (iota 0 (size o)))
+       | Dealt c => of_blocks c (c * N %| n)
+       | Section_blocks ns => let b := head 0 ns %/ N in of_blocks b (all (pred1 (b * N)) ns)
+       | Section_dealt c ns => of_blocks c (all (dvdn (c * N)) ns)
+       end.
+(* Of extents, the fastest first, one begins at b.                              *)
+Fixpoint begins_at (below : nat) (es : seq nat) (b : nat) : bool :=
+  if es is e :: es' then ~~ ((below < b) && (b < below * e)) && begins_at (below * e) es' b else true.
+(* WF-VIEW *)
+Definition good_view (v : seq nat) (T : tiling) : bool :=
+  if T is Grid ds _ _ _ then
+    let gs := all_become (map whole ds) v in
+    [&& map prodn gs == map whole ds, flatten gs == v &
+        all (fun p => if size p.1 == 1 then true
+                      else if rounds p.2 is Some (b, r) then begins_at 1 (rev p.1) b && begins_at 1 (rev p.1) r
+                      else false) (zip gs ds)]
+  else false.
+Definition seen (v : option (seq nat)) (T : tiling) : tiling := if v is Some w then Viewed w T else T.
 
 Definition complete (h : header) : option (header * program) :=
   if device_count h is Some D then
@@ -453,8 +482,9 @@ Definition complete (h : header) : option (header * program) :=
       if (renamed (names h) F, renamed (names h) T) is (Some F', Some T') then
         let F'' := placed D F' in let T'' := placed D T' in
         if [&& good_tiling (version h) D F'', good_tiling (version h) D T'', global_of F'' == global_of T''
-             & adds_well None F'' F'' && adds_well (adds_in F'') F'' T'']
-        then Some (add_as (add_as h F'') T'', Program D F'' T'' [::]) else None
+             & [&& adds_well None F'' F'', adds_well (adds_in F'') F'' T''
+                 & if view_line h is Some v then good_view v F'' && good_view v T'' else true]]
+        then Some (add_as (add_as h F'') T'', Program D (seen (view_line h) F'') (seen (view_line h) T'') [::]) else None
       else None
     else None
   else None.
@@ -642,8 +672,7 @@ End Steps.
 
 Inductive reading :=
   | Programs of seq (seq nat * program)   (* with the numbers of listed devices  *)
-  | Refused of nat                        (* in this line, from 1                *)
-  | Left_out of nat.
+  | Refused of nat.                       (* in this line, from 1                *)
 
 (* Steps are put in front; a Program that is done has them in order.            *)
 Definition done_with (hp : header * program) : seq nat * program :=
@@ -654,8 +683,6 @@ Inductive place :=
   | In_header of header
   | In_steps of header & program.
 
-Definition is_left_out (v : nat) (ts : seq token) : bool :=
-  (v == 2) && (if ts is Word w :: _ then w \in left_out_words else false).
 (* A claim may be the first that says how addends are added.                    *)
 Definition claimed (h : header) (st : step) : header := if map_claim st is Some T then add_as h T else h.
 
@@ -678,8 +705,7 @@ Fixpoint read_lines (k : nat) (p : place) (out : seq (seq nat * program)) (ls : 
         match p with
         | Nowhere => Refused k
         | In_header h =>
-            if is_left_out (version h) ts then Left_out k
-            else if w \in map codes [:: "mesh"; "devices"; "from"; "to"]%string then
+            if (w \in map codes [:: "mesh"; "devices"; "from"; "to"]%string) || (version h == 2) && (w == codes "view") then
               if read_header_line h w rest is Some (h', [::]) then read_lines k.+1 (In_header h') out ls'
               else Refused k
             else if complete h is Some (h', P) then
@@ -688,8 +714,7 @@ Fixpoint read_lines (k : nat) (p : place) (out : seq (seq nat * program)) (ls : 
               else Refused k
             else Refused k
         | In_steps h P =>
-            if is_left_out (version h) ts then Left_out k
-            else if read_step h P w rest is Some st then
+            if read_step h P w rest is Some st then
               read_lines k.+1 (In_steps (claimed h st) (Program (devices P) (from P) (to P) (st :: steps P))) out ls'
             else Refused k
         end

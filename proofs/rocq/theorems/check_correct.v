@@ -78,6 +78,15 @@ Qed.
 End States.
 
 (* ---- the start ----                                                          *)
+Lemma size_side_in es s : size (side_in es s) = size es.
+Proof. by rewrite /side_in; case: eqP => [->|_] //; rewrite size_map size_iota. Qed.
+
+Lemma size_all_become global view : size (all_become global view) = size global.
+Proof. by elim: global view => //= n global IH view; rewrite IH. Qed.
+
+Lemma size_in_view gs ss : size gs = size ss -> size (flatten [seq side_in q.1 q.2 | q <- zip gs ss]) = size (flatten gs).
+Proof. by elim: gs ss => [|g gs IH] [|s ss] //= [/IH e]; rewrite !size_cat size_side_in e. Qed.
+
 Section Start.
 Variables (D rank : nat).
 Implicit Types (s : run) (T : tiling).
@@ -89,12 +98,14 @@ Lemma fits_tile T d : known_tiling D rank T -> d < D -> fits_shape rank (shape (
 Proof.
 move=> kn lt.
 have : match holding_of T d with Sides ss => size ss = rank | Nothing r => r = rank end.
-  case: T kn => [es P o a|ns root|ns at_ cs] /=.
+  case: T kn => [es P o a|ns root|ns at_ cs|v T'] /=.
   - by move/eqP => <-; case: position => [p|]; rewrite ?size_map.
   - by move/eqP => <-; case: ifP => _; rewrite ?size_map.
   - case/and4P=> _ /eqP sa /(all_nthP [::]) fa fc; rewrite size_map size_zip.
     rewrite (eqP (fa d _)) ?sa //; case: cs fc => [c|rs] /=; first by move=> fc; rewrite (fits_size fc) minnn.
     by case/andP=> /eqP sr /(all_nthP [::]) fr; rewrite (fits_size (fr d _)) ?sr // minnn.
+  - case/and3P=> /eqP sv /eqP sf; case: T' sf => //= es P o a sf _; case: position => [p|] //=.
+    by rewrite size_in_view // size_all_become !size_map.
 rewrite /tiles_of; case: (holding_of T d) => [ss|r] /= e; first by apply: fits_of_tidy; rewrite size_map.
 rewrite /meaning.fits_shape /fits size_nseq e eqxx /= /tidy.
 by case: ifP => //; rewrite /zeros size_nseq.
@@ -411,17 +422,25 @@ Qed.
 Lemma get_shares T d : d < D -> get None (of_seq None [seq share_of T d | d <- iota 0 D]) d = share_of T d.
 Proof. by move=> lt; rewrite get_of_seq (nth_map 0) ?size_iota // nth_iota. Qed.
 
+Lemma grid_shape es p o a d e t j j' (T := Grid es p o a) :
+  share_of T d = Some (t, j) -> share_of T e = Some (t, j') -> holding_of T d = holding_of T e.
+Proof.
+rewrite /T /=; case: position => // x [<- _]; case: position => // y [ey _].
+by congr Sides; elim: es ey {T} => //= f es IH [e1 /IH->]; rewrite /side_of e1.
+Qed.
+
 (* Devices of one tile number have tiles of one shape, at the same indices.     *)
 Lemma share_shape T d e t j j' : known_tiling D rank T -> d < D -> e < D ->
   share_of T d = Some (t, j) -> share_of T e = Some (t, j') -> holding_of T d = holding_of T e.
 Proof.
-case: T => [es p o a|ns root|ns at_ cs] /=.
-- move=> _ _ _; case: position => // x [<- _]; case: position => // y [ey _].
-  by congr Sides; elim: es ey => //= f es IH [e1 /IH->]; rewrite /side_of e1.
-- by move=> _ _ _ [<- _] [e' _]; move: e'; do 2 case: eqP.
+case: T => [es p o a|ns root|ns at_ cs|v T'].
+- by move=> _ _ _; exact: grid_shape.
+- by move=> _ _ _ [<- _] [e' _]; move: e'; rewrite /=; do 2 case: eqP.
 - case/and4P=> _ /eqP sa /(all_nthP [::]) fa fc ld le [<- _] [ec _].
-  move/eqP: ec; rewrite eqseq_cat; first by case/andP=> /eqP-> /eqP->.
+  rewrite /=; move/eqP: ec; rewrite eqseq_cat; first by case/andP=> /eqP-> /eqP->.
   by rewrite !(eqP (fa _ _)) ?sa.
+- case: T' => // [es p o a|ns root|ns at_ cs|v' T'] kn; try by case/and3P: kn.
+  by move=> _ _ sd se; rewrite [LHS]/= [RHS]/=; congr (in_view _ _ _); exact: grid_shape sd se.
 Qed.
 
 Lemma shapes_okP s S T : stands s S -> reflect (shapes_agree D S T) (shapes_ok D s (held D T)).

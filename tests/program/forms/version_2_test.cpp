@@ -87,6 +87,8 @@ std::vector<Twin> all() {
        two("mesh p:2\nfrom [8]\nto [1@{p}8]\nview «[2,4]»"), Code::ill_formed_type},
       {"rounds of a view are whole", two("mesh p:2\nfrom [12]\nto [3@{p}12]\nview [2,2,3]"),
        two("mesh p:2\nfrom [12]\nto [4@{p}12]\nview «[3,4]»"), Code::ill_formed_type},
+      {"blocks of a view are alike", two("mesh p:2\nfrom [2~{p}4]\nto [4]\nview [2,2]"),
+       two("mesh p:2\nfrom [3~{p}4]\nto [4]\nview «[2,2]»"), Code::ill_formed_type},
       {"what a view does not split may be cut as it likes",
        two("mesh p:2\nfrom [2{p}3, 4]\nto [3, 1@{p}4]\nview [3,2,2]"),
        two("mesh p:2\nfrom [2{p}3, 4]\nto [3, 1@{p}4]\nview «[3,1,2,2,1]»"), Code::ill_formed_type},
