@@ -16,6 +16,7 @@ SEVERAL = ("retile.program/2\nmesh x:2,y:3\nfrom [2{x}4, 1{y}3]\nto [4, 3]\n"
            "allgather_dims dims=[0,1] counts=[2,3] groups=[1,6]<=[6] tile=[4,3]\n")
 SUMS = "retile.program/2\nmesh x:2\nfrom sum{x}[4]\nto [4]\nallreduce groups=[1,2]<=[2]\n"
 VIEW = "retile.program/2\nmesh d:4\nfrom [8{d}32]\nto [2@{d}32]\nview [4,4,2]\nalltoall split=1 concat=0 groups=[1,4]<=[4]\n"
+LARGE = "retile.program/1\ndevices 65537\nfrom [1]\nto [1]\n"
 SAME = "retile-kernel, which is proved, says the same\n"
 
 
@@ -62,10 +63,16 @@ class Kernel(Case):
             self.assertEqual((done.returncode, done.stdout.endswith(SAME)), (code, True), done.stdout + done.stderr)
 
     @unittest.skipUnless(os.access(KERNEL, os.X_OK), "retile-kernel is not built")
-    def test_what_it_has_no_words_for_is_undecided(self):
-        done = retile("check", "--kernel", stdin=VIEW)
+    def test_views(self):
+        for groups, code in (("[1,4]", 0), ("[4,1]", 1)):
+            done = retile("check", "--kernel", stdin=VIEW.replace("[1,4]", groups))
+            self.assertEqual((done.returncode, done.stdout.endswith(SAME)), (code, True), done.stdout + done.stderr)
+
+    @unittest.skipUnless(os.access(KERNEL, os.X_OK), "retile-kernel is not built")
+    def test_what_is_too_large_is_undecided(self):
+        done = retile("check", "--kernel", stdin=LARGE)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertRegex(done.stdout, r"^right: .*\nretile-kernel says nothing of it")
+        self.assertRegex(done.stdout, r"^right: .*\nretile-kernel says nothing of it: it reached a limit\n")
 
     def test_control_it_says_anything_else(self):
         words = "right: {}\\nwithin_bound: true\\nheight: 4\\nbound: 4\\ncost: {}\\nsteps: 1\\n"

@@ -152,8 +152,7 @@ Outcome work_on(const CheckArguments& arguments) {
         [&] {
           std::string words = report::text_of(verdict, within_bound) + "\n";
           if (arguments.kernel) {
-            words += unheard ? "retile-kernel says nothing of it: it has no words for it, or "
-                               "reached a limit\n"
+            words += unheard ? "retile-kernel says nothing of it: it reached a limit\n"
                              : "retile-kernel, which is proved, says the same\n";
           }
           return words;

@@ -121,8 +121,9 @@ Result<std::vector<KernelSays>> ask_kernel(const std::string& text,
                    {in_a_line(answer->words)});
   }
   const std::vector<std::string> answers = answers_of(answer->out);
-  const bool left_out = answers.size() == 1 && answers.front().starts_with("right: undecided");
-  if (left_out) return std::vector<KernelSays>(verdicts.size(), KernelSays::nothing);
+  const bool all_undecided =
+      answers.size() == 1 && answers.front().starts_with("right: undecided");
+  if (all_undecided) return std::vector<KernelSays>(verdicts.size(), KernelSays::nothing);
   if (answers.size() != verdicts.size()) {
     return differs(fmt::format("{} reads {} Programs, and retile {}", kernel_program,
                                answers.size(), verdicts.size()),

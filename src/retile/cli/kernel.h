@@ -15,7 +15,7 @@ inline constexpr std::string_view kernel_program = "retile-kernel";
 /// What retile-kernel says of a Program, beside retile's own verdict.
 enum class KernelSays {
   the_same,
-  nothing,  ///< a limit was reached, or the Program has what it has no words for
+  nothing,  ///< a limit was reached
 };
 
 /// Asks retile-kernel for the verdicts on a text of Programs, one for each.
