@@ -319,8 +319,8 @@ It gives no witness, and reads the text form only.
 
 These tests compare it with `spec/`:
 
-- `kernel.programs`: every text of Programs in the tree, and spoiled ones, of which every reason must occur. A million
-  of them run under the label `slow`.
+- `kernel.programs`: every text of Programs in the tree, spoiled ones, and made-up ones of any steps, of which every reason
+  must occur. Under the label `slow` a million and a half are drawn.
 - `kernel.program_mutants` plants mistakes in `check.v`. Each breaks the proof, and shows in a verdict.
 
 Trusted beside the kernel of Coq are extraction, as above, and two functions of `extract_check.v`, `iota` and `map` without a
@@ -568,6 +568,65 @@ def spoiled(dice, text):
     return out.replace(b"program/1", b"program/2") if dice.random() < 0.15 else out
 
 
+def made_up(dice):
+    """A Program of any steps of version 2 between any tilings, mostly wrong at its end."""
+    mesh = dice.choice([(("x", 2), ("y", 3)), (("x", 2), ("y", 2)), (("x", 4),), (("x", 2), ("y", 2), ("z", 2)), (("x", 3),)])
+    devices = 1
+    for _, size in mesh:
+        devices *= size
+    shape = [dice.choice([4, 6, 8, 12]) for _ in range(dice.choice([1, 1, 2, 2, 3]))]
+    way = dice.choice(["", "", "sum", "sum", "max", "min", "stack"])
+    added = [axis for axis in mesh if way and dice.random() < 0.5]
+
+    def tiling(prefix):
+        held = [[] for _ in shape]
+        for axis in dice.sample(mesh, len(mesh)):
+            if axis not in prefix and dice.random() < 0.6:
+                dice.choice(held).append(axis)
+        dims = []
+        for n, axes in zip(shape, held):
+            count = 1
+            for _, size in axes:
+                count *= size
+            if not axes:
+                dims.append(str(n))
+                continue
+            mark, c = dice.choice([("", -(-n // count)), ("=", -(-n // count)), ("@", dice.randint(1, 3)), ("~", -(-n // count) + dice.randint(0, 1))])
+            dims.append(f"{c}{mark}{{{','.join(name for name, _ in axes)}}}{n}")
+        return (f"{way}{{{','.join(name for name, _ in prefix)}}}" if prefix else "") + f"[{', '.join(dims)}]"
+
+    def groups():
+        order = list(range(devices))
+        if dice.random() < 0.5:
+            dice.shuffle(order)
+        n = dice.choice([k for k in range(1, devices + 1) if devices % k == 0])
+        return n, "[" + ",".join(str(order[k:k + n]).replace(" ", "") for k in range(0, devices, n)) + "]"
+
+    def step():
+        n, rows = groups()
+        i, j = dice.randrange(len(shape)), dice.randrange(len(shape))
+        piece = dice.choice(["", "", f" piece={dice.randint(1, 4)}", " piece=balanced"])
+        add = f" add={way}" if way in ("max", "min") and dice.random() < 0.8 else ""
+        first = dice.choice([k for k in range(1, n + 1) if n % k == 0])
+        plain = [f"allgather dim={i} groups={rows}", f"dynslice dim={i} groups={rows}{piece}", f"alltoall split={i} concat={j} groups={rows}{piece}",
+                 f"allpermute source={str(dice.sample(range(devices), devices)).replace(' ', '')}",
+                 f"allgather_dims dims=[{i},{j}] counts=[{first},{n // first}] groups={rows}",
+                 f"alltoall_dims splits=[{i},{i}] concats=[{j},{i}] counts=[{first},{n // first}] groups={rows}"]
+        sums = [f"reducescatter dim={i} groups={rows}{piece}{add}", f"allreduce groups={rows}{add}", f"unreduce groups={rows}{add}",
+                f"embed dim={i} groups={rows}{add}"]
+        return dice.choice(plain + sums if way else plain)
+
+    lines = ["retile.program/2", "mesh " + ",".join(f"{name}:{size}" for name, size in mesh), f"from {tiling(added)}"]
+    ends = added if way == "stack" else [axis for axis in mesh if way and dice.random() < 0.3]
+    lines.append(f"to {tiling(ends)}")
+    if dice.random() < 0.2:
+        lines.append("view [" + ",".join(str(k) for n in shape for k in dice.choice([[n], [2, n // 2], [n // 2, 2]])) + "]")
+    lines += [step() for _ in range(dice.randint(0, 3))]
+    if dice.random() < 0.1:
+        lines[-1] += f" map={tiling(ends)}"
+    return ("\n".join(lines) + "\n").encode()
+
+
 def judged(words, texts, work):
     """(exit code, fields) for each text, and what standard error says."""
     with tempfile.TemporaryFile(dir=work) as asks:
@@ -606,7 +665,8 @@ def drawn(seed, count):
     dice, base = random.Random(seed), texts_of_tree()
     # few texts of the tree have what is looked for here: every fourth is one of these
     rare = [text for text in base if re.search(rb"(sum|max|min|stack)\{|_dims |view ", text)]
-    return base + [spoiled(dice, dice.choice(rare if dice.random() < 0.25 else base)) for _ in range(count)]
+    return (base + [spoiled(dice, dice.choice(rare if dice.random() < 0.25 else base)) for _ in range(count)]
+            + [made_up(dice) for _ in range(count // 2)])
 
 
 def programs(work, judge, seed, count):

@@ -72,6 +72,20 @@ inline bool wf_view(const Layout& L, const Sizes& view) {
   return true;
 }
 
+/// Whether a dimension of a view may give a tile several stretches of indices. One that becomes several gives one
+/// in each.
+inline bool deals(const Layout& L, const Sizes& view) {
+  Sizes global;
+  for (const LayoutDim& dim : L.dims) global.push_back(dim.n);
+  const Rows groups = groups_of(view, global).value();
+  Layout same = L;
+  same.dims.clear();
+  for (Index i = 0; i < groups.size(); ++i) {
+    if (groups[i].size() == 1) same.dims.push_back(L.dims[i]);
+  }
+  return deals(same);
+}
+
 /// The box of the view that has the elements of one of the array.
 inline Box viewed(const Box& box, const Sizes& global, const Sizes& view) {
   const Rows groups = groups_of(view, global).value();

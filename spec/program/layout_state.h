@@ -9,9 +9,12 @@
 
 namespace spec {
 
-/// Whether an end or a claim gives a tile several boxes. In a view ends do not.
+/// Whether an end or a claim gives a tile several boxes, an end in the view if there is one.
 inline bool deals(const Program& program) {
-  bool out = !program.view && (deals(*program.from.layout) || deals(*program.to.layout));
+  bool out = false;
+  for (const Tiling* end : {&program.from, &program.to}) {
+    out = out || (program.view ? deals(*end->layout, *program.view) : deals(*end->layout));
+  }
   for (const Step& step : program.steps) out = out || (step.map && deals(*step.map->layout));
   return out;
 }

@@ -545,7 +545,7 @@ Definition whole_right : Prop := whole_goes_to n /\ arrived.
 Definition boxes (k : nat) : Prop := forall d, d < D -> exists base, box_at eq (whole_at k d) base.
 
 (* Whether an end or a claim cuts N > 1 tiles in sections, or deals out more    *)
-(* than one round of blocks.  In a view an end does not.                        *)
+(* than one round of blocks: in a view, along a dimension that stays one.       *)
 Definition deals_dim (e : dim) : bool :=
   let N := tile_count (digits e) in
   (1 < N) && match cut_by e with
@@ -553,7 +553,12 @@ Definition deals_dim (e : dim) : bool :=
              | Section_blocks _ | Section_dealt _ _ => true
              | _ => false
              end.
-Definition deals (T : tiling) : bool := if T is Grid es _ _ _ then has deals_dim es else false.
+Definition deals (T : tiling) : bool :=
+  match T with
+  | Grid es _ _ _ => has deals_dim es
+  | Viewed v (Grid es _ _ _) => has (fun p => (size p.1 == 1) && deals_dim p.2) (zip (all_become (map whole es) v) es)
+  | _ => false
+  end.
 Definition deals_somewhere : bool :=
   [|| deals (from P), deals (to P) | has (fun st => if map_claim st is Some T then deals T else false) (steps P)].
 
