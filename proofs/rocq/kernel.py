@@ -306,16 +306,17 @@ verdict on an adversarial certificate.
 iotas, pieces and tiles, as `program/examples.v` does.
 
 `program/check.v` decides whether a Program is right. `check_sound_and_complete` says that it answers `right` exactly
-when every step applies, every claim holds and every device ends with its box; with addends, when each is added once. The
-first wrong step, its reason, height, cost and bound are those of the definition, too. This holds for all numbers of devices, ranks and sizes, and for every
+when every step applies, every claim holds and every device ends with its box. With addends an element is a list of
+terms, and devices end with what the four conditions of the page demand. The first wrong step, its reason, height, cost
+and bound are those of the definition, too. This holds for all numbers of devices, ranks and sizes, and for every
 Program that `known_program` accepts: devices and dimensions exist, and rows have an entry for each. The reader makes no
 others, which the program tests each time.
 
 `retile-kernel check FILE` runs the extracted check, and `--batch` judges many texts. It shares no code with `src/` or
 `spec/`. `retile check --kernel` asks it as well, says so, and fails where the two differ.
 
-It has all of versions 1 and 2. More than 65,536 devices, and what takes too long or too much memory, it leaves undecided.
-It gives no witness, and reads the text form only.
+It has all of versions 1 and 2. More than 65,536 devices, and what takes too long or too much memory, it leaves
+undecided. It gives no witness, and reads the text form only.
 
 These tests compare it with `spec/`:
 
@@ -323,9 +324,9 @@ These tests compare it with `spec/`:
   must occur. Under the label `slow` a million and a half are drawn.
 - `kernel.program_mutants` plants mistakes in `check.v`. Each breaks the proof, and shows in a verdict.
 
-Trusted beside the kernel of Coq are extraction, as above, and two functions of `extract_check.v`, `iota` and `map` without a
-deep stack. So is what opens files and prints, `retile_kernel.ml`. The reader, `program/reader.v`, is
-written in Rocq, but nothing is proved of it: that printing and reading give the Program again is open.
+Trusted beside the kernel of Coq are extraction, as above, and two functions of `extract_check.v`, `iota` and `map`
+without a deep stack. So is what opens files and prints, `retile_kernel.ml`. The reader, `program/reader.v`, is written
+in Rocq, but nothing is proved of it: that printing and reading give the Program again is open.
 
 ## What the kernel does not prove
 

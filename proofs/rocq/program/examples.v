@@ -53,6 +53,13 @@ Proof. by []. Qed.
 Example rooted : held_by (tiles_of (Rooted [:: 2] 1)) 0 = ([:: 0], [::]).
 Proof. by []. Qed.
 
+(* Of 12 indices that are dealt out in pairs the second device has 2, 3, 6, 7,  *)
+(* 10 and 11: in the view [3,2,2] half of the second dimension.                 *)
+Definition in_pairs : tiling := Grid [:: Dim (Dealt 2) [:: Digit 1 2] 12 0 0] 2 None None.
+Example seen_in_a_view : held_by (tiles_of (Viewed [:: 3; 2; 2] in_pairs)) 1 =
+  ([:: 3; 1; 2], [:: [:: 0; 1; 0]; [:: 0; 1; 1]; [:: 1; 1; 0]; [:: 1; 1; 1]; [:: 2; 1; 0]; [:: 2; 1; 1]]).
+Proof. by []. Qed.
+
 (* ---- steps ----                                                              *)
 Definition halves : state (seq nat) := tiles_of (Grid [:: plain 2 [:: Digit 1 2] 4] 2 None None).
 Definition pair_of_devices : table := Rows [:: [:: 1; 0]].

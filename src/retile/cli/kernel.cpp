@@ -121,8 +121,7 @@ Result<std::vector<KernelSays>> ask_kernel(const std::string& text,
                    {in_a_line(answer->words)});
   }
   const std::vector<std::string> answers = answers_of(answer->out);
-  const bool all_undecided =
-      answers.size() == 1 && answers.front().starts_with("right: undecided");
+  const bool all_undecided = answers.size() == 1 && answers.front().starts_with("right: undecided");
   if (all_undecided) return std::vector<KernelSays>(verdicts.size(), KernelSays::nothing);
   if (answers.size() != verdicts.size()) {
     return differs(fmt::format("{} reads {} Programs, and retile {}", kernel_program,
