@@ -613,13 +613,18 @@ Definition times (x : term) v : nat :=
 Definition all_of v (i : seq nat) : Prop := forall x, x \in v -> x.2 = i.
 
 (* The four conditions under which devices agree with a layout.                 *)
+(* 1. The tiles have the shapes of its boxes.                                   *)
 Definition shapes_agree s T : Prop := forall d, d < D -> shape (s d) = shape (tiles_of T d).
+(* 2. Every term in a place is of the index that lies there.                    *)
 Definition indices_agree s T : Prop :=
   forall d l, d < D -> inside (shape (s d)) l -> all_of (elem (s d) l) (elem (tiles_of T d) l).
+(* 3. Devices of one tile number and one addend hold the same sums.             *)
 Definition replicas_agree s T : Prop :=
   forall d e l, d < D -> e < D -> share_of T d -> share_of T d = share_of T e -> inside (shape (s d)) l ->
   forall x, times x (elem (s d) l) = times x (elem (s e) l).
 
+(* 4. For every tile, the sums of all addends together hold each addend of      *)
+(* `from` once, or at least once; in a stack addend k holds k alone.            *)
 (* The devices of which none below has the same tile and the same addend.       *)
 Definition firsts T : seq nat :=
   let shares := [seq share_of T d | d <- iota 0 D] in [seq d <- iota 0 D | index (share_of T d) shares == d].
