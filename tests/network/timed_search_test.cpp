@@ -155,6 +155,32 @@ TEST(Search, with_haste_it_looks_no_further_where_it_finds_nothing) {
   EXPECT_TRUE(nothing.lower_bound < whole.time);
 }
 
+TEST(Search, a_link_that_ends_within_an_axis_leaves_nothing_proved) {
+  const std::string mesh = "x:2,y:2,z:3";
+  // Groups of 2 and of 4 cut z and y; of an axis that no end has, too, there are steps that are not searched.
+  for (const auto& [from, to, links] : std::vector<std::array<std::string, 3>>{
+           {"[50{y}100, 2, 25{x}50]", "[50{y}100, 2, 50]", "2:2GB/s:1us,4:113MB/s:2us,*:8MB/s:6us"},
+           {"[25{x}50, 50]", "[50, 25{x}50]", "2:2GB/s:1us,*:8MB/s:6us"}}) {
+    const auto made = planned(mesh, from, to, links);
+    EXPECT_FALSE(made.optimal) << from;
+    EXPECT_EQ(made.lower_bound, 0) << from;
+  }
+  const auto whole = planned(mesh, "[25{x}50, 50]", "[50, 25{x}50]", "3:2GB/s:1us,*:8MB/s:6us");
+  EXPECT_TRUE(whole.optimal);
+}
+
+TEST(Search, uneven_tiles_go_by_steps_of_tiles_filled_up) {
+  // The devices of a node share what comes over the slow link, as where all tiles are even.
+  const std::string links = "n:1GB/s:1us,a:100GB/s:1us";
+  const auto made = planned("n:4,a:4", "[1000{n}3998, 400]", "[3998, 400]", links);
+  EXPECT_LT(3 * made.time, made.usual_time);
+  EXPECT_FALSE(made.optimal);
+  // Filled up, the new tile would be larger than it is.
+  const Problem problem = parse_problem("n:4,a:4", "[1000{n}3998, 400]", "[3998, 400]").value();
+  EXPECT_EQ(check(made.program).bound, problem.to.tile_size());
+  EXPECT_TRUE(check(made.program).within_bound);
+}
+
 TEST(Search, ends_that_are_not_even_go_as_they_did) {
   const auto made = planned("n:2,a:2", "[3{n}5, 4]", "[5, 2{n}4]", "n:1GB/s:1us,*:2GB/s:1us");
   EXPECT_EQ(made.time, made.usual_time);

@@ -14,6 +14,25 @@ bool is_searched(const Layout& layout) {
          !layout.addends();
 }
 
+/// Whether no link ends within a digit, but at a divisor of it: only of such digits is there a search.
+bool nests(const Network& network, const Layout& layout) {
+  for (const std::vector<Digit>& digits : layout.digits()) {
+    for (const Digit& digit : digits) {
+      if (!network.nests(digit.stride) || !network.nests(digit.stride * digit.size)) return false;
+    }
+  }
+  return true;
+}
+
+/// Whether that holds of all axes that somebody wrote, so that they have no step that is not searched.
+bool nests(const Network& network, const std::optional<Spelling>& spelling) {
+  if (!spelling || !spelling->in_order()) return true;
+  for (const Axis& axis : spelling->mesh.axes()) {
+    if (!network.nests(spelling->mesh.digit(axis.name)->stride)) return false;
+  }
+  return true;
+}
+
 /// Up to so many devices all that there is is looked at: some ten thousand states.
 constexpr Size most_proved = 128;
 /// Up to so many parts of digits are moved, too. Beyond, they gained nothing in what was tried, and a search goes on
@@ -45,6 +64,15 @@ std::optional<Program> program_of(const Problem& asked, const Problem& even, boo
   return out;
 }
 
+/// The largest tile after a step of a Program that says them all.
+Size height_of(const Program& program) {
+  Size out = 0;
+  for (const Step& step : program.steps) {
+    out = std::max(out, checked_product(*step.claims.tile).value_or(out));
+  }
+  return out;
+}
+
 /// A Program with what it takes.
 Result<NetworkPlan> timed(Program program, const Network& network, Size element_bytes) {
   auto steps = times_of(program, network, element_bytes);
@@ -72,16 +100,17 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   const bool is_uneven = planned->uneven.has_value();
   const Problem& even = is_uneven ? planned->problem : problem;
   if (planned->device_at || planned->array || planned->exchange || !planned->legs.empty() ||
-      !is_searched(even.from) || !is_searched(even.to) || even.from.rank() > most_rank ||
+      !is_searched(even.from) || !is_searched(even.to) || !nests(network, even.from) ||
+      !nests(network, even.to) || even.from.rank() > most_rank ||
       even.from.devices() > most_searched_devices) {
     return out;
   }
   SearchOptions search_options{.element_bytes = options.element_bytes,
-                               .most_tile = planned->bound,
+                               .most_tile = std::max(even.from.tile_size(), even.to.tile_size()),
                                .known = static_cast<Wide>(out.usual_time) + 1};
   if (options.memory_limit_bytes) {
     search_options.most_resident = *options.memory_limit_bytes / options.element_bytes;
-    search_options.most_tile = std::max(planned->bound, *search_options.most_resident);
+    search_options.most_tile = std::max(search_options.most_tile, *search_options.most_resident);
   }
   // Whole digits are few, and soon looked at: then the search for parts of them has less left to look at.
   const Size devices = problem.from.devices();
@@ -106,6 +135,8 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   if (found.steps) {
     auto made = program_of(problem, even, is_uneven, *found.steps);
     if (!made) return out;
+    // Filled up, the ends may be larger than they are, and so may what lies between.
+    if (is_uneven && !options.memory_limit_bytes && height_of(*made) > planned->bound) return out;
     auto faster = timed(*std::move(made), network, options.element_bytes);
     if (!faster) return faster;
     // What lies in the array may be less than the search counted, on either side.
@@ -114,7 +145,7 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
     out.steps = std::move(faster->steps);
     out.time = faster->time;
   }
-  if (is_uneven) return out;  // of which nothing is proved
+  if (is_uneven || !nests(network, problem.spelling)) return out;  // of which nothing is proved
   out.lower_bound =
       static_cast<Size>(std::min<Wide>(found.lower_bound, static_cast<Wide>(out.usual_time)));
   out.optimal = out.time == out.lower_bound;

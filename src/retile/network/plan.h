@@ -28,7 +28,8 @@ struct NetworkPlan {
 
 /// \param options  its cost model is not looked at. With a memory limit a plan may hold tiles larger than
 ///     both ends', where that takes less time.
-/// Ends that are not even, whole and in digits of the device number go as the usual plan does.
+/// Ends that are not whole and in digits of the device number go as the usual plan does, and so do those with a
+/// digit that a link ends within. Of uneven tiles steps are those of the tiles filled up, and nothing is proved.
 /// \error as plan(), program_of() and times_of()
 [[nodiscard]] Result<NetworkPlan> plan(const Problem& problem, const Network& network,
                                        const PlanOptions& options);
