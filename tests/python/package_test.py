@@ -33,6 +33,7 @@ ALONE = {"torch": ["torch==2.15.0", "nvidia-cudnn-cu13", "nvidia-cufile", "nvidi
 SPOILED = [
     ("_results.py", "return self.right is True", "return True", "a_wrong_program_is_a_value_that_is_false"),
     ("_core.py", '[("--memory-limit", bytes_words(memory_limit))] if memory_limit is not None else []', "[]", "no_plan_within_a_limit"),
+    ("_core.py", 'return [("--network", name)], texts', 'return [("--network", name)], []', "links_are_a_text_or_a_file"),
     ("_ends.py", "return words, _order_text(devices)", "return words, None", "shardings_of_jax_are_read"),
     ("_core.py", "rank, 2).copy()", "rank, 2)", "boxes_partition_the_array"),
     ("_errors.py", "super().__init__((rendered or message)", "super().__init__((message)", "refusals_have_a_caret"),

@@ -14,10 +14,10 @@ caret below the place. Something wrong is a value, and no exception. Nothing is 
 
 from ._core import boxes, check, convert, explain, lower, partition, plan, plan_many, validate
 from ._errors import Infeasible, Refused, Undecided, Wrong
-from ._results import Explanation, ManyPlan, Plan, Program, RankPart, Step, Validation, Verdict
+from ._results import Explanation, ManyPlan, NetworkPlan, Plan, Program, RankPart, Step, Validation, Verdict
 from ._retile import version as __version__
 
 __all__ = [
-    "Explanation", "Infeasible", "ManyPlan", "Plan", "Program", "RankPart", "Refused", "Step", "Undecided", "Validation", "Verdict", "Wrong",
+    "Explanation", "Infeasible", "ManyPlan", "NetworkPlan", "Plan", "Program", "RankPart", "Refused", "Step", "Undecided", "Validation", "Verdict", "Wrong",
     "__version__", "boxes", "check", "convert", "explain", "lower", "partition", "plan", "plan_many", "validate",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 from . import _retile
 from ._ends import End, _refused, _whole, bytes_words, dtype_words, options_of, text_or_path
 from ._errors import Infeasible, raised
-from ._results import Explanation, ManyPlan, Plan, Program, RankPart, Validation, Verdict
+from ._results import Explanation, ManyPlan, NetworkPlan, Plan, Program, RankPart, Validation, Verdict
 
 _MEMORY = 2 << 30
 _NO, _UNDECIDED = 1, 3  # exit codes of the command
@@ -72,9 +72,19 @@ def _planning(memory_limit: int | str | None, cost: str, collectives: bool, one_
     return out + [(f"--{name}", "") for name, wanted in (("collectives", collectives), ("one-dim", one_dim)) if wanted]
 
 
+def _network(network: Any) -> tuple[Options, Options]:
+    """The option, and the text of a file that it names."""
+    if network is None:
+        return [], []
+    if isinstance(network, str) and ":" in network and "\n" not in network:
+        return [("--network", network)], []
+    name, texts = text_or_path(network, "network")
+    return [("--network", name)], texts
+
+
 def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: Any = None, order_to: Any = None,
          shape: Any = None, dtype: Any = "f32", memory_limit: int | str | None = None, cost: str = "paper",
-         collectives: bool = False, one_dim: bool = False) -> Plan:
+         collectives: bool = False, one_dim: bool = False, network: Any = None) -> Plan | NetworkPlan:
     """The cheapest sequence of collectives that turns one tiling into another, and what is proved of it.
 
     Args:
@@ -87,12 +97,17 @@ def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: An
       order: the device at each position of the mesh.
       mesh_to, order_to: those at the end, where they are others.
       shape: the global shape, where no end says it.
-      dtype: the type of the elements, for ``memory_limit`` and ``cost="bytes"``.
+      dtype: the type of the elements, for ``memory_limit``, ``cost="bytes"`` and ``network``.
       memory_limit: the most bytes per device that tiles before and after a step take together: a number,
         or a text such as ``"80GB"``.
       cost: ``"paper"``, elements per device, or ``"bytes"``, bytes received from others.
       collectives: no exchange, also where that takes larger tiles than the ends.
       one_dim: only steps along one dimension each, as in the paper.
+      network: links, for the plan that takes the least time: ``"dp:50GB/s:15us, *:450GB/s:5us"``, or a path
+        (``pathlib.Path``) to a file with them (docs/reference/network.md).
+
+    Returns:
+      A ``Plan``; with ``network`` a ``NetworkPlan``.
 
     Raises:
       Refused: an argument cannot be read; ``str()`` has a caret below the place.
@@ -110,11 +125,14 @@ def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: An
     options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
     if dtype != "f32":
         options.append(("--dtype", dtype_words(dtype)))
-    options += _planning(memory_limit, cost, collectives, one_dim)
-    exit_code, out, _ = _call("plan", [*options, ("--json", "")])
+    links, texts = _network(network)
+    options += _planning(memory_limit, cost, collectives, one_dim) + links
+    exit_code, out, _ = _call("plan", [*options, ("--json", "")], texts)
     if exit_code == _NO:
         _feasible(json.loads(out))
-    return Plan._later(out, options)
+    if not links:
+        return Plan._later(out, options)
+    return NetworkPlan._made(json.loads(out), _text_of("plan", options, texts), _options=tuple(options), _texts=tuple(texts))
 
 
 _KEYS = {"FROM": "from", "TO": "to", "--mesh": "mesh", "--order": "order", "--mesh-to": "mesh_to", "--order-to": "order_to"}
@@ -187,19 +205,19 @@ def _whole_word(value: Any, name: str) -> str:
 
 # Options of plans that say which plan it is, and so are those of its Program.
 _LOWER_OPTIONS = {"FROM", "TO", "--mesh", "--order", "--mesh-to", "--order-to", "--shape", "--collectives", "--one-dim", "--cost",
-                  "--memory-limit", "--direct"}
-_IN_BYTES = {"--cost", "--memory-limit"}
+                  "--memory-limit", "--direct", "--network"}
+_IN_BYTES = {"--cost", "--memory-limit", "--network"}
 
 
-def _lower(options: Options, *, form: str) -> Program | str:
+def _lower(options: Options, *, form: str, texts: Options = ()) -> Program | str:
     said = [(name, value) for name, value in options if name in _LOWER_OPTIONS]
     if form != "program" or any(name in _IN_BYTES for name, _ in said):
         said += [(name, value) for name, value in options if name == "--dtype"]
     if form == "program":
-        _, out, _ = _call("lower", [*said, ("--json", "")])
-        return Program._made(_feasible(json.loads(out)), _text_of("lower", said))
+        _, out, _ = _call("lower", [*said, ("--json", "")], texts)
+        return Program._made(_feasible(json.loads(out)), _text_of("lower", said, texts))
     said.append(("--as", form))
-    exit_code, out, _ = _call("lower", said)
+    exit_code, out, _ = _call("lower", said, texts)
     if exit_code == _NO:
         raise Infeasible("infeasible", out.strip())
     return out
@@ -208,15 +226,15 @@ def _lower(options: Options, *, form: str) -> Program | str:
 def lower(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mesh_to: Any = None,
           order_to: Any = None, shape: Any = None, direct: bool = False, form: str = "program", dtype: Any = None,
           memory_limit: int | str | None = None, cost: str = "paper", collectives: bool = False,
-          one_dim: bool = False) -> Program | str:
+          one_dim: bool = False, network: Any = None) -> Program | str:
     """A plan as a Program, step by step for every device, or in another system's text.
 
     Args:
-      src, dst, mesh, order, mesh_to, order_to, shape, memory_limit, cost, collectives, one_dim: as of ``plan``.
-        ``src`` may be a ``Plan`` in the place of all of these.
+      src, dst, mesh, order, mesh_to, order_to, shape, memory_limit, cost, collectives, one_dim, network: as of ``plan``.
+        ``src`` may be a plan in the place of all of these.
       direct: no plan: one exchange that moves every element straight to its new tile.
       form: ``"program"``, or ``"sdy"``, ``"stablehlo"``, ``"hlo"``, ``"mlir19"``, ``"mlir22"``, ``"jax"``, ``"mpi-c"``.
-      dtype: the type of the elements, for ``memory_limit`` and ``cost``, and in those forms that say it.
+      dtype: the type of the elements, for ``memory_limit``, ``cost`` and ``network``, and in those forms that say it.
 
     Returns:
       A ``Program``; with another form its text.
@@ -226,24 +244,25 @@ def lower(src: Any, dst: Any = None, *, mesh: Any = None, order: Any = None, mes
       Infeasible: no plan is within the limit, or collectives alone do not reach the end.
       Undecided: a limit was reached before there was a plan.
     """
-    if isinstance(src, Plan):
+    if isinstance(src, (Plan, NetworkPlan)):
         beside = {"dst": dst, "mesh": mesh, "order": order, "mesh_to": mesh_to, "order_to": order_to, "shape": shape,
                   "memory_limit": memory_limit, "cost": None if cost == "paper" else cost, "collectives": collectives or None,
-                  "one_dim": one_dim or None}
+                  "one_dim": one_dim or None, "network": network}
         for name, value in beside.items():
             if value is not None:
                 raise _refused(name, value, "a plan says that itself")
-        options = list(src._options)
+        options, texts = list(src._options), getattr(src, "_texts", ())
     else:
         if dst is None:
             raise _refused("dst", dst, "the end is missing")
         options = options_of(src, dst, mesh=mesh, order=order, mesh_to=mesh_to, order_to=order_to, shape=shape)
-        options += _planning(memory_limit, cost, collectives, one_dim)
+        links, texts = _network(network)
+        options += _planning(memory_limit, cost, collectives, one_dim) + links
     if direct:
         options.append(("--direct", ""))
     if dtype is not None:
         options = [one for one in options if one[0] != "--dtype"] + [("--dtype", dtype_words(dtype))]
-    return _lower(options, form=form)
+    return _lower(options, form=form, texts=list(texts))
 
 
 def check(program: Any, *, src: Any = None, dst: Any = None, mesh: Any = None, shape: Any = None,

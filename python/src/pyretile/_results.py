@@ -190,6 +190,37 @@ class Plan(_Answer):
 
 
 @dataclass(frozen=True, eq=False)
+class NetworkPlan(_Answer):
+    """A sequence of collectives that takes the least time on a network; docs/reference/json.md has all fields, as
+    ``retile.network/1``. Times are in picoseconds.
+
+    Attributes:
+      levels: the links, from the inside out.
+      steps: what each step takes: ``time_ps``, and the ``bytes`` of its busiest device over each link.
+      time_ps: of all steps.
+      lower_bound_ps: proved: no sequence of steps along one dimension each takes less; 0 where nothing is proved.
+      optimal: whether ``time_ps`` is that bound.
+      complete: whether the search ended before its limit.
+      fewest_elements_time_ps: what the plan takes that does not know the network.
+    """
+
+    levels: tuple[dict, ...]
+    steps: tuple[dict, ...]
+    time_ps: int
+    lower_bound_ps: int
+    optimal: bool
+    complete: bool
+    fewest_elements_time_ps: int
+    _options: tuple = field(default=(), repr=False)
+    _texts: tuple = field(default=(), repr=False)
+
+    def lower(self, form: str = "program"):
+        """The plan as a ``Program``, or in another system's text: see ``pyretile.lower``."""
+        from . import _core
+        return _core._lower(list(self._options), form=form, texts=list(self._texts))
+
+
+@dataclass(frozen=True, eq=False)
 class ManyPlan(_Answer):
     """Plans of many arrays, and sums over all of them; docs/reference/json.md has all fields, as ``retile.many/1``.
 

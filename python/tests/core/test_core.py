@@ -224,6 +224,46 @@ def test_a_plan_within_a_limit_is_lowered_as_it_is():
         rt.lower(*ends, direct=True, **kept)
 
 
+LINKED = dict(mesh="dp:4,ep:2,tp:4", dtype="bf16")
+LINKED_ENDS = ("[8192, 1024{ep,tp}8192]", "[2048{tp}8192, 8192]")
+LINKS = "dp:50GB/s:15us, *:450GB/s:5us"
+
+
+def test_a_plan_of_a_network_is_what_the_command_prints():
+    plan = rt.plan(*LINKED_ENDS, **LINKED, network=LINKS)
+    words = ["--mesh", LINKED["mesh"], *LINKED_ENDS, "--dtype", "bf16", "--network", LINKS]
+    assert plan.to_dict() == json.loads(retile("plan", *words, "--json").stdout)
+    assert str(plan) + "\n" == retile("plan", *words).stdout
+    assert plan.optimal and plan.time_ps == sum(step["time_ps"] for step in plan.steps) < plan.fewest_elements_time_ps
+    program = plan.lower()
+    assert program.to_dict() == plan.to_dict()["program"] and rt.check(program)[0]
+    assert program == rt.lower(*LINKED_ENDS, **LINKED, network=LINKS) == rt.lower(plan)
+    assert program != rt.lower(*LINKED_ENDS, mesh=LINKED["mesh"])
+    assert "all_to_all" in plan.lower("jax") and plan.lower("jax") == rt.lower(plan, form="jax")
+    again = pickle.loads(pickle.dumps(plan))
+    assert again == plan and str(again) == str(plan) and again.lower() == program
+
+
+def test_links_are_a_text_or_a_file(tmp_path):
+    path = tmp_path / "links"
+    path.write_text("// nodes\n" + LINKS.replace(",", ",\n"))
+    plan = rt.plan(*LINKED_ENDS, **LINKED, network=LINKS)
+    for links in (path, path.read_text()):
+        other = rt.plan(*LINKED_ENDS, **LINKED, network=links)
+        assert other == plan and other.lower() == plan.lower() and str(other) == str(plan)
+    path.write_text("*:1GB/s:0s")
+    assert rt.plan(*LINKED_ENDS, **LINKED, network=path) != plan
+
+
+@pytest.mark.parametrize("links", ["", "dp", "dp:1GB/s", "q:1GB/s:1us, *:1GB/s:1us", "dp:0B/s:1us, *:1GB/s:1us", pathlib.Path("no such file"), 7, 1.5, []])
+def test_links_that_cannot_be_read_are_refused(links, capfd):
+    for call in (rt.plan, rt.lower):
+        with pytest.raises(rt.Refused) as caught:
+            call(*LINKED_ENDS, mesh=LINKED["mesh"], network=links)
+        assert "^" in str(caught.value) and "--network" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_boxes_partition_the_array():
     numpy = pytest.importorskip("numpy")
     boxes = rt.boxes("P('x', ('y',))", mesh="x:3,y:2", shape=(7, 4))  # uneven

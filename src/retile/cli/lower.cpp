@@ -182,7 +182,9 @@ class LowerVerb final : public Verb {
   [[nodiscard]] Result<operations::ElementKind> read_element(emit::Form form) const {
     if (!planning_.dtype) return operations::element_kind("f32");
     if (emit::says_elements(form)) return parse_element_name(*planning_.dtype, "--dtype");
-    if (planning_.memory_limit || planning_.cost) return operations::element_kind("f32");
+    if (planning_.memory_limit || planning_.cost || network_) {
+      return operations::element_kind("f32");
+    }
     return refuse(about_argument(Code::bad_argument, "--dtype", *planning_.dtype,
                                  fmt::format("--as {} has elements of its own", *form_),
                                  {"in JAX they are any, in C 64-bit integers"}));
