@@ -59,7 +59,7 @@ class Network(Case):
             refused = retile("plan", *ENDS, "--network", links)
             self.assertEqual((refused.returncode, refused.stdout), (2, ""), links)
             self.assertIn("--network", refused.stderr, links)
-        for words in (["--cost", "bytes"], ["--collectives"], ["--explain"], ["--certificate", "-"], ["--svg", "x.svg"]):
+        for words in (["--cost", "bytes"], ["--collectives"], ["--certificate", "-"], ["--svg", "x.svg"]):
             self.assertEqual(retile("plan", *ENDS, "--network", LINKS, *words).returncode, 2, words)
         self.assertEqual(retile("lower", *ENDS, "--network", LINKS, "--direct").returncode, 2)
 
@@ -84,6 +84,53 @@ class Network(Case):
         bounded = answer("--mesh", "n:2,a:2", "[8{n}16, 8{a}16]", "[8{a}16, 8{n}16]", "--network", "*:1GB/s:1ms", "--memory-limit", "1KiB")
         roomy = answer("--mesh", "n:2,a:2", "[8{n}16, 8{a}16]", "[8{a}16, 8{n}16]", "--network", "*:1GB/s:1ms", "--memory-limit", "1MiB")
         self.assertLessEqual(roomy["time_ps"], bounded["time_ps"])
+
+    def table(self, text):
+        """What stands behind each label of the table of axes, without blanks."""
+        lines = text.split("over each axis, ")[1].splitlines()[2:]
+        return {" ".join(line.split("  ")[1:2]): [cell.strip() for cell in line[2:].split("  ")[1:] if cell.strip()] for line in lines if line[:2] == "  "}
+
+    def test_explain_counts_what_goes_over_each_axis(self):
+        ends = ["--mesh", "x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]"]
+        rows = self.table(retile("plan", *ends, "--explain").stdout)
+        # A tile of 6 in three pieces, of which each device gets two; then all of it from elsewhere; then half of it.
+        self.assertEqual(rows["alltoall y/3 of 6: dim 1 -> dim 0"], ["0", "4"])
+        self.assertEqual(rows["allpermute"], ["6", "6"])
+        self.assertEqual(rows["alltoall x/2 of 4: dim 0 -> dim 1"], ["3", "0"])
+        self.assertEqual(rows["in all"], ["9", "10"])
+        self.assertEqual(rows["with the fewest elements"], rows["in all"])
+        wide = self.table(retile("plan", *ends, "--explain", "--dtype", "f64").stdout)
+        self.assertEqual(wide["in all"], ["9 (72)", "10 (80)"])
+        # Who stands on no mesh differs in no axis.
+        listed = retile("plan", *ends, "--order", str([*reversed(range(24))]), "--order-to", str([*range(24)]), "--explain")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertNotIn("over each axis", listed.stdout)
+
+    def test_explain_says_what_other_costs_take(self):
+        done = retile("plan", *ENDS, "--network", LINKS, "--explain", "--dtype", "bf16")
+        rows, plan = self.table(done.stdout), answer(*ENDS, "--network", LINKS, "--dtype", "bf16")
+        self.assertEqual(len(rows), len(plan["steps"]) + 3)
+        self.assertIn(f"time {rows['in all'][-1]}, the least", done.stdout)
+        self.assertIn(f"the plan with the fewest elements takes {rows['with the fewest elements'][-1]}\n", done.stdout)
+        self.assertEqual(rows["in all"][0], "0 (0)")
+        self.assertNotEqual(rows["with the fewest elements"][0], "0 (0)")  # which is why it is slow
+        beside = retile("plan", *ENDS, "--network", LINKS, "--explain", "--json", "--dtype", "bf16")
+        self.assertEqual(json.loads(beside.stdout), plan)
+        self.assertIn("over each axis", beside.stderr)
+
+    def test_explain_has_the_plan_of_the_network_beside(self):
+        words = ["--dtype", "bf16", "--network", LINKS]
+        done = retile("explain", *ENDS, *words, "--json")
+        self.assertEqual(json.loads(done.stdout)["network"], answer(*ENDS, *words))
+        text = retile("explain", *ENDS, *words).stdout
+        self.assertIn(retile("plan", *ENDS, *words, "--explain").stdout, text)
+        self.assertIn("4 bytes: --dtype says it", retile("explain", *ENDS, "--network", LINKS).stderr)
+        # Control: without links there is none.
+        self.assertNotIn("network", json.loads(retile("explain", *ENDS, "--json").stdout))
+        for links in ("q:1GB/s:1us,*:1GB/s:1us", "dp:1GB/s", ""):
+            refused = retile("explain", *ENDS, "--network", links)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""), links)
+            self.assertIn("^", refused.stderr)
 
     def test_what_is_not_searched_is_timed(self):
         for ends in (["[3{n}5, 4]", "[5, 2{a}4]"], ["sum{n}[8, 4]", "[8, 4]"], ["[8, 4]@1", "[4{n}8, 4]"]):

@@ -200,6 +200,7 @@ CALLS = [
     (["explain", "--json", "--mesh", "x:4", "--shape", "16,64", "(Shard(0),)", "(Shard(1),)"], ""),
     (["explain", "--json", "--mesh", "x:4", "[8{x}32, 32]", "[32, 8{x}32]", "--as", "sdy"], ""),
     (["explain", "--json", "--mesh", "a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]"], ""),
+    (["explain", "--json", "--mesh", "n:2,a:2", "[4{a}8, 2]", "[4{n}8, 2]", "--network", "n:1GB/s:1us,*:2GB/s:1us"], ""),
     (["convert", "--json", "--mesh", "x:2,y:4", "--shape", "32,24", "--as", "hlo2", "P('y', 'x')"], ""),
     (["check", "--json"], hlo()),
     (["check", "--json"], hlo(groups="{{1,0}}")),

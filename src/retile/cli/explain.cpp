@@ -10,6 +10,7 @@
 #include "retile/cli/foreign.h"
 #include "retile/cli/json.h"
 #include "retile/cli/many.h"
+#include "retile/cli/network.h"
 #include "retile/cli/report.h"
 #include "retile/cli/validate_folder.h"
 #include "retile/cli/verb.h"
@@ -52,6 +53,7 @@ struct ExplainArguments {
   std::optional<std::string> many;
   std::optional<std::string> dtype;
   std::optional<std::string> form;
+  std::optional<std::string> network;
   bool json = false;
 };
 
@@ -280,6 +282,8 @@ struct Explanation {
   Plan plan;
   std::optional<emit::Form> form = {};
   std::string text = {};  ///< the plan in that form
+  /// The plan that takes the least time, where links are known.
+  std::optional<std::pair<network::Network, network::NetworkPlan>> timed = {};
 };
 
 Peer gathering(const Question& question, const Plan& plan) {
@@ -327,6 +331,18 @@ std::string proof_text(const Plan& plan, const Question& question) {
                      amount_text(*received, question.element_bytes));
 }
 
+PlanOptions timed_options(const Question& question) {
+  return {.element_bytes = question.element_bytes > 0 ? question.element_bytes : 4};
+}
+
+/// The plan that takes the least time, and what goes over each axis.
+std::string timed_text(const Explanation& answer) {
+  const auto& [network, made] = *answer.timed;
+  return network_text(made, network) + axes_text(answer.question.problem,
+                                                 timed_options(answer.question), made.program,
+                                                 bare_labels(made.program), true, &network);
+}
+
 std::string answer_text(const Explanation& answer) {
   const Plan& plan = answer.plan;
   const Size bytes = answer.question.element_bytes;
@@ -336,7 +352,9 @@ std::string answer_text(const Explanation& answer) {
   out += peer_text(answer.peer, bytes);
   out += fmt::format("enough: holds {}, cost {} ({})\n", amount_text(plan.height, bytes), plan.cost,
                      proof_text(plan, answer.question));
-  return out + plan_text(plan) + answer.text;
+  out += plan_text(plan) + answer.text;
+  if (answer.timed) out += "\n" + timed_text(answer);
+  return out;
 }
 
 std::string answer_json(const Explanation& answer) {
@@ -368,6 +386,7 @@ std::string answer_json(const Explanation& answer) {
     json["text"] = answer.text;
   }
   json["notes"] = answer.question.notes;
+  if (answer.timed) json["network"] = network_object(answer.timed->second, answer.timed->first);
   return line_of(json);
 }
 
@@ -431,12 +450,22 @@ Result<void> write_plan(Explanation& answer, std::optional<emit::Form> asked,
 }
 
 Result<Explanation> answer(Question question, std::optional<emit::Form> asked,
-                           const std::optional<std::string>& form) {
+                           const ExplainArguments& arguments) {
   auto planned = plan(question.problem, {.steps = Scope::several_dims});
   if (!planned) return refuse(std::move(planned.error()));
   const Peer peer = question.peer ? *question.peer : gathering(question, *planned);
   Explanation out{.question = std::move(question), .peer = peer, .plan = *std::move(planned)};
-  if (auto written = write_plan(out, asked, form); !written) return refuse(written.error());
+  if (auto written = write_plan(out, asked, arguments.form); !written)
+    return refuse(written.error());
+  if (!arguments.network) return out;
+  auto network = read_network(*arguments.network, out.question.problem);
+  if (!network) return refuse(network.error());
+  auto timed = network::plan(out.question.problem, *network, timed_options(out.question));
+  if (!timed) return refuse(timed.error());
+  if (out.question.element_bytes == 0) {
+    out.question.notes.emplace_back("elements are taken to have 4 bytes: --dtype says it");
+  }
+  out.timed.emplace(*std::move(network), *std::move(timed));
   return out;
 }
 
@@ -453,7 +482,7 @@ Outcome answered(std::vector<Question> questions, const ExplainArguments& argume
   Outcome outcome;
   for (Question& question : questions) {
     settle_element(question, arguments.dtype);
-    const auto found = answer(std::move(question), asked, arguments.form);
+    const auto found = answer(std::move(question), asked, arguments);
     if (!found) return failed(found.error());
     for (const std::string& note : found->question.notes) outcome.words += "note: " + note + "\n";
     add_answer(
@@ -527,6 +556,10 @@ class ExplainVerb final : public Verb {
                  "TYPE");
     options.text("--as", given_.form,
                  "the plan as sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c", "FORM");
+    options.text("--network", given_.network,
+                 "links as of `plan`: also the plan that takes the least time, and what goes over "
+                 "each axis",
+                 "LINKS");
     options.flag("--json", given_.json, "print one JSON object per reshard, retile.explain/1");
   }
   [[nodiscard]] std::string without_timeout() const override { return "a folder"; }
@@ -540,10 +573,11 @@ class ExplainVerb final : public Verb {
     if (!given_.problem.from) return Complaint{"a warning, a file, or the two ends are missing"};
     if (are_programs(given_)) {
       const ProblemArguments& ends = given_.problem;
-      const bool is_told =
-          ends.mesh || ends.order || ends.mesh_to || ends.order_to || ends.shape || given_.dtype;
+      const bool is_told = ends.mesh || ends.order || ends.mesh_to || ends.order_to || ends.shape ||
+                           given_.dtype || given_.network;
       if (!is_told) return std::nullopt;
-      return Complaint{"whole programs say meshes, orders, shapes and types themselves"};
+      return Complaint{
+          "whole programs say meshes, orders, shapes and types themselves, and have no --network"};
     }
     return given_.problem.to ? given_.problem.missing() : std::nullopt;
   }

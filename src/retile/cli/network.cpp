@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "retile/cli/common.h"
+#include "retile/lower/lower.h"
 #include "retile/network/read.h"
+#include "retile/network/times.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
 #include "retile/report/json.h"
@@ -45,6 +47,59 @@ std::string traffic_text(const std::vector<Size>& bytes, const network::Network&
                        amount_text(bytes[l]));
   }
   return out.empty() ? "nothing" : out;
+}
+
+/// Every axis as a level of its own, the last one innermost, which carries an element in a picosecond.
+std::optional<network::Network> network_of_axes(const Problem& problem) {
+  if (!problem.spelling || !problem.spelling->in_order() || problem.spelling->mesh_to) {
+    return std::nullopt;
+  }
+  const Mesh& mesh = problem.spelling->mesh;
+  if (mesh.device_count() != problem.from.devices()) return std::nullopt;
+  std::vector<network::Level> levels;
+  for (auto axis = mesh.axes().rbegin(); axis != mesh.axes().rend(); ++axis) {
+    if (axis->size > 1)
+      levels.push_back({axis->name, {1'000'000'000'000, 0}, {*mesh.digit(axis->name)}});
+  }
+  if (levels.empty()) return std::nullopt;
+  return network::Network(mesh.device_count(), std::move(levels));
+}
+
+/// A line of a table: what it is of, elements over each axis from the outside in, and what it takes.
+struct Row {
+  std::string label;
+  std::vector<Size> elements;
+  std::string time;
+};
+
+/// Lines of the steps, and one of all together.
+std::optional<std::vector<Row>> rows_of(const Program& program,
+                                        const std::vector<std::string>& labels,
+                                        const std::string& all, const network::Network& axes,
+                                        const network::Network* network, Size element_bytes) {
+  const auto counted = network::times_of(program, axes, 1);
+  if (!counted) return std::nullopt;
+  std::vector<Row> out;
+  Row sum{.label = all, .elements = std::vector<Size>(axes.levels().size(), 0), .time = ""};
+  for (std::size_t k = 0; k < counted->size(); ++k) {
+    const std::vector<Size>& bytes = (*counted)[k].bytes;
+    out.push_back({labels[k], {bytes.rbegin(), bytes.rend()}, ""});
+    for (std::size_t a = 0; a < bytes.size(); ++a) {
+      const auto both = checked_add(sum.elements[a], out.back().elements[a]);
+      if (!both) return std::nullopt;
+      sum.elements[a] = *both;
+    }
+  }
+  if (network != nullptr) {
+    const auto times = network::times_of(program, *network, element_bytes);
+    if (!times) return std::nullopt;
+    const auto time = network::time_of(*times);
+    if (!time) return std::nullopt;
+    for (std::size_t k = 0; k < times->size(); ++k) out[k].time = time_text((*times)[k].time);
+    sum.time = time_text(*time);
+  }
+  out.push_back(std::move(sum));
+  return out;
 }
 
 std::string timed_text(const network::NetworkPlan& plan, const network::Network& network) {
@@ -130,6 +185,75 @@ Result<network::Network> read_network(const std::string& text, const Problem& pr
   if (!file) return refuse(file.error());
   return unnumbered(
       network::read_network(*file, text == "-" ? "stdin" : text, mesh, devices, true));
+}
+
+std::vector<std::string> bare_labels(const Program& program) {
+  std::vector<std::string> out;
+  const Mesh* const mesh = program.mesh ? &*program.mesh : nullptr;
+  for (const Step& step : program.steps) {
+    Step bare = step;
+    bare.claims = {};
+    out.push_back(to_text(bare, mesh));
+  }
+  return out;
+}
+
+std::string axes_text(const Problem& problem, const PlanOptions& options, const Program& program,
+                      const std::vector<std::string>& labels, bool in_bytes,
+                      const network::Network* network) {
+  const auto axes = network_of_axes(problem);
+  if (!axes || program.steps.empty() || labels.size() != program.steps.size()) return "";
+  const Size bytes = options.element_bytes;
+  auto rows = rows_of(program, labels, "in all", *axes, network, bytes);
+  if (!rows) return "";
+  for (const auto& [cost, name] : {std::pair(CostModel::paper, "with the fewest elements"),
+                                   std::pair(CostModel::bytes, "with the fewest bytes received")}) {
+    PlanOptions others = options;
+    others.cost_model = cost;
+    if (network != nullptr) others.steps = Scope::one_dim;
+    const auto planned = plan(problem, others);
+    const auto other = planned ? program_of(*planned) : refuse(planned.error());
+    if (!other) continue;  // bytes are not counted of all tiles
+    const auto all =
+        rows_of(*other, std::vector<std::string>(other->steps.size()), name, *axes, network, bytes);
+    if (all) rows->push_back(all->back());
+  }
+  std::vector<std::vector<std::string>> cells(1, {""});
+  for (auto level = axes->levels().rbegin(); level != axes->levels().rend(); ++level) {
+    cells[0].push_back(level->name);
+  }
+  if (network != nullptr) cells[0].emplace_back("time");
+  for (const Row& row : *rows) {
+    cells.push_back({row.label});
+    for (const Size elements : row.elements) {
+      const auto size = checked_mul(elements, bytes);
+      cells.back().push_back(!in_bytes ? fmt::format("{}", elements)
+                             : size    ? fmt::format("{} ({})", elements, *size)
+                                       : fmt::format("{} (2^63 or more)", elements));
+    }
+    if (network != nullptr) cells.back().push_back(row.time);
+  }
+  std::vector<std::size_t> widths(cells[0].size(), 0);
+  for (const auto& line : cells) {
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
+  std::string out = fmt::format("\nover each axis, in elements{} of the busiest device:\n",
+                                in_bytes ? " (and bytes)" : "");
+  for (const auto& line : cells) {
+    out += fmt::format("  {:<{}}", line[0], widths[0]);
+    for (std::size_t c = 1; c < line.size(); ++c)
+      out += fmt::format("  {:>{}}", line[c], widths[c]);
+    out += "\n";
+  }
+  return out;
+}
+
+Json network_object(const network::NetworkPlan& plan, const network::Network& network) {
+  return timed_object(plan, network);
+}
+
+std::string network_text(const network::NetworkPlan& plan, const network::Network& network) {
+  return timed_text(plan, network);
 }
 
 Outcome network_outcome(const network::NetworkPlan& plan, const network::Network& network,

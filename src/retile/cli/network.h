@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "retile/cli/verb.h"
 #include "retile/core/problem.h"
@@ -11,6 +12,8 @@
 #include "retile/network/network.h"
 #include "retile/network/plan.h"
 #include "retile/plan/plan.h"
+#include "retile/program/program.h"
+#include "retile/report/json.h"
 
 namespace retile::cli {
 
@@ -24,7 +27,26 @@ inline constexpr std::string_view network_help =
 [[nodiscard]] Result<network::Network> read_network(const std::string& text,
                                                     const Problem& problem);
 
+/// A table: what the busiest device gets over each axis of the mesh, step by step, and in all of the plans with
+/// other costs. Two devices that differ in several axes talk over the first of these. Empty where devices are
+/// no places of one mesh, or what is sent cannot be counted.
+/// \param labels    of the steps of `program`
+/// \param in_bytes  besides elements
+/// \param network   that says what the steps take; null: none is known
+[[nodiscard]] std::string axes_text(const Problem& problem, const PlanOptions& options,
+                                    const Program& program, const std::vector<std::string>& labels,
+                                    bool in_bytes, const network::Network* network);
+
+/// retile.network/1
+[[nodiscard]] report::Json network_object(const network::NetworkPlan& plan,
+                                          const network::Network& network);
 /// The steps with what they take, and what is proved.
+[[nodiscard]] std::string network_text(const network::NetworkPlan& plan,
+                                       const network::Network& network);
+/// The steps of a Program, without what they claim.
+[[nodiscard]] std::vector<std::string> bare_labels(const Program& program);
+
+/// The same as text or JSON.
 [[nodiscard]] Outcome network_outcome(const network::NetworkPlan& plan,
                                       const network::Network& network, bool json);
 

@@ -94,6 +94,16 @@ std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& 
   return instead;
 }
 
+/// Why the plan is as it is.
+std::string explained(const PlanArguments& arguments, const Problem& problem,
+                      const PlanOptions& options, const Plan& plan) {
+  const Result<Program> program = program_of(plan);
+  if (!program) return plan_explanation(plan, "");
+  const bool in_bytes = arguments.planning.dtype || options.cost_model == CostModel::bytes;
+  return plan_explanation(
+      plan, axes_text(problem, options, *program, step_labels(plan), in_bytes, nullptr));
+}
+
 /// No limit would help.
 Outcome no_way(const Diagnostic& why, std::string_view schema, bool json) {
   if (!json) return {.exit = Exit::no, .out = why.message + "\n"};
@@ -134,7 +144,15 @@ Outcome plan_on_network(const PlanArguments& arguments, const Problem& problem,
   const auto network = read_network(*arguments.network, problem);
   if (!network) return failed(network.error());
   const auto planned = network::plan(problem, *network, options);
-  if (planned) return network_outcome(*planned, *network, arguments.json);
+  if (planned) {
+    const std::string explanation = arguments.explain
+                                        ? axes_text(problem, options, planned->program,
+                                                    bare_labels(planned->program), true, &*network)
+                                        : "";
+    Outcome out = network_outcome(*planned, *network, arguments.json);
+    (arguments.json ? out.words : out.out) += explanation;
+    return out;
+  }
   if (planned.error().code == Code::infeasible) {
     return infeasible(problem, options, planned.error(), "retile.plan/1", arguments.json);
   }
@@ -163,7 +181,8 @@ Outcome work_on(const PlanArguments& arguments) {
     return failed(planned.error());
   }
   if (auto instead = write_beside(arguments, *planned)) return *std::move(instead);
-  const std::string explanation = arguments.explain ? plan_explanation(*planned) : "";
+  const std::string explanation =
+      arguments.explain ? explained(arguments, *problem, *options, *planned) : "";
   if (arguments.json) {
     return {.exit = Exit::yes, .out = plan_json(*planned), .words = explanation};
   }
@@ -203,11 +222,10 @@ class PlanVerb final : public Verb {
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.many && given_.node) return Complaint{"--node is for --many"};
     if (given_.network && (given_.planning.cost || given_.planning.collectives || given_.many ||
-                           given_.certificate || given_.svg || given_.explain)) {
+                           given_.certificate || given_.svg)) {
       return Complaint{
-          "--network plans by time, without --cost, --collectives, --many, --certificate, --svg "
-          "and "
-          "--explain"};
+          "--network plans by time, without --cost, --collectives, --many, --certificate and "
+          "--svg"};
     }
     if (!given_.many) return given_.problem.missing();
     if (given_.certificate || given_.svg || given_.explain) {

@@ -443,8 +443,15 @@ std::string plan_text(const Plan& plan) {
   return text + sums_text(plan) + end;
 }
 
-std::string plan_explanation(const Plan& plan) {
-  if (plan.exchange) return exchange_explanation(plan);
+std::vector<std::string> step_labels(const Plan& plan) {
+  std::vector<std::string> out;
+  for (ShownStep& shown : shown_steps(plan)) out.push_back(std::move(shown.label));
+  if (plan.exchange) out.emplace_back("exchange");
+  return out;
+}
+
+std::string plan_explanation(const Plan& plan, const std::string& traffic) {
+  if (plan.exchange) return traffic + exchange_explanation(plan);
   const std::string_view unit = cost_unit(plan);
   std::vector<std::pair<std::string, Shape>> tiles = {
       {"start", shown_tile(plan, plan.problem.from.tile())}};
@@ -465,6 +472,7 @@ std::string plan_explanation(const Plan& plan) {
     text += fmt::format("  {:<{}}  {:<{}}  {:>{}}  {}\n", label, label_width, shape_text(tile),
                         tile_width, size_of(tile), size_width, bar(size_of(tile), plan.height));
   }
+  text += traffic;
   if (!plan.legs.empty()) {
     return text + fmt::format(
                       "\nwhy: {}\nmemory: the largest tile has {} elements, that of the "

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "retile/core/size.h"
 #include "retile/plan/plan.h"
@@ -25,7 +26,11 @@ namespace retile::cli {
 
 /// Why the plan is as it is: the weak path, the permutation, the valley, and
 /// gather-everything-then-slice beside it.
-[[nodiscard]] std::string plan_explanation(const Plan& plan);
+/// \param traffic  what goes over which axis, to stand below the tiles
+[[nodiscard]] std::string plan_explanation(const Plan& plan, const std::string& traffic);
+
+/// The steps as `plan_text` calls them.
+[[nodiscard]] std::vector<std::string> step_labels(const Plan& plan);
 
 /// Cost and height of allgathers that replicate the whole array, after which every device slices
 /// out its tile.
