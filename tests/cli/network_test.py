@@ -132,6 +132,36 @@ class Network(Case):
             self.assertEqual((refused.returncode, refused.stdout), (2, ""), links)
             self.assertIn("^", refused.stderr)
 
+    def test_many_arrays_go_by_plans_of_the_network(self):
+        ends = {name: ENDS[2:] for name in ("a", "b")} | {"c": ["[4096{ep}8192, 2048{tp}8192]", "[2048{tp}8192, 4096{ep}8192]"]}
+        lines = "\n".join(json.dumps({"name": name, "from": src, "to": dst}) for name, (src, dst) in ends.items())
+        words = ["--many", "-", *ENDS[:2], "--dtype", "bf16"]
+        many = answer(*words, "--network", LINKS, stdin=lines)
+        self.assertEqual([kind["network"] for kind in many["kinds"]],
+                         [answer(*ENDS[:2], *ends[name], "--network", LINKS, "--dtype", "bf16") for name in ("a", "c")])
+        # What each device does are the steps of these Programs, and what it gets is what all of them get.
+        got = 0
+        for rank in (0, 5):
+            part = json.loads(retile("lower", *words, "--network", LINKS, "--rank", str(rank), "--json", stdin=lines).stdout)
+            for kind, steps in zip(many["kinds"], part["kinds"]):
+                self.assertEqual([step["op"] for step in steps["steps"]], [step["op"] for step in kind["network"]["program"]["steps"]])
+                got += (rank == 0) * 2 * kind["arrays"] * sum(box[-1] * box[-2] for step in steps["steps"] for box in step["receives"] if box[1] != 0)
+        (first,) = [one for one in many["devices"] if one["first"] <= 0 <= one["last"]]
+        self.assertEqual(got, first["received_bytes"])
+        # Control: without links others get other boxes.
+        self.assertNotEqual(answer(*words, stdin=lines)["total"], many["total"])
+        text = retile("plan", *words, "--network", LINKS, stdin=lines).stdout
+        self.assertIn("a and 1 more: alltoall, allgather; height 16777216; time 79.9 us, and 366 us with the fewest elements\n", text)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "arrays")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(lines)
+            # Links that are read once serve all kinds.
+            self.assertEqual(answer("--many", path, *words[2:], "--network", "-", stdin=LINKS), many)
+        refused = retile("plan", *words, "--network", "q:1GB/s:1us,*:1GB/s:1us", stdin=lines)
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("the mesh has no axis q", refused.stderr)
+
     def test_what_is_not_searched_is_timed(self):
         for ends in (["[3{n}5, 4]", "[5, 2{a}4]"], ["sum{n}[8, 4]", "[8, 4]"], ["[8, 4]@1", "[4{n}8, 4]"]):
             plan = answer("--mesh", "n:2,a:2", *ends, "--network", "n:1GB/s:1us,*:2GB/s:1us")

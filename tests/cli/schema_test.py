@@ -173,6 +173,7 @@ CALLS = [
     (["plan", "--json", "--mesh", "n:2,a:2", "[4{a}8, 2]", "[4{n}8, 2]", "--network", "n:1GB/s:1us,*:2GB/s:1us"], ""),
     (["plan", "--json", "--many", "-"], MANY),
     (["plan", "--json", "--many", "-", "--node", "2"], MANY),
+    (["plan", "--json", "--many", "-", "--network", "*:1GB/s:1us"], MANY),
     (["plan", "--json", "--many", "-", "--memory-limit", "1"], MANY),
     (["plan", "--json", "--many", "-", "--mesh", "x:2"], '{"name": "a", "from": "[8]", "to": "sum{x}[8]"}'),
     (["lower", "--json", "--many", "-", "--rank", "0"], MANY),

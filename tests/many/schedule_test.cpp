@@ -12,6 +12,7 @@
 #include "many/pairs.h"
 #include "retile/core/names.h"
 #include "retile/notation/sharding.h"
+#include "retile/program/forms/text.h"
 #include "retile/program/tile_shapes.h"
 
 namespace retile::test::schedule_test {
@@ -105,6 +106,41 @@ TEST(Schedule, tiles_on_the_way_count) {
   says(29, "24", "2!");
   says(24, "24", "2!");
   EXPECT_EQ(text_of(arrays, 23), "no order of the arrays keeps the limit; least 24");
+}
+
+TEST(Schedule, steps_in_the_place_of_a_plan_count) {
+  // An alltoall holds its result beside the old tile, and gets half of it. Gathered and cut again an array is
+  // held whole, and half of it comes from elsewhere.
+  const Arrays arrays = one_kind("x:2", "[4{x}8, 4]", "[8, 2{x}4]", 1, 1);
+  const Program other = parse_programs(
+                            "retile.program/1\nmesh x:2\nfrom [4{x}8, 4]\nto [8, 2{x}4]\n"
+                            "allgather dim=0 groups=[1,2]<=[2] tile=[8,4]\n"
+                            "dynslice dim=1 groups=[1,2]<=[2] tile=[8,2]\n",
+                            "test")
+                            .value()
+                            .front();
+  const auto sums = [&](const many::Instead& instead, std::optional<Size> limit = {}) {
+    auto made = many::schedule(arrays, limited(limit), {}, instead).value();
+    EXPECT_TRUE(many::count_traffic(arrays, made).value());
+    return std::pair(made.sums.front().peak, made.sums.front().received);
+  };
+  const many::Instead gathers = [&](const Kind&, const PlanOptions& options) {
+    EXPECT_FALSE(options.memory_limit_bytes);
+    return Result<std::optional<Program>>(other);
+  };
+  const many::Instead nothing = [](const Kind&, const PlanOptions&) {
+    return Result<std::optional<Program>>(std::nullopt);
+  };
+  EXPECT_EQ(sums({}), (std::pair<Size, Size>(32, 8)));
+  EXPECT_EQ(sums(nothing), sums({}));
+  EXPECT_EQ(sums(gathers), (std::pair<Size, Size>(48, 16)));
+  EXPECT_EQ(sums(gathers, 47), (std::pair<Size, Size>(32, 8)));  // in an exchange
+  const auto refused = many::schedule(
+      arrays, {}, {}, [](const Kind&, const PlanOptions&) -> Result<std::optional<Program>> {
+        return refuse(Code::unsupported, "no");
+      });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, 0U);
 }
 
 TEST(Schedule, thousands_of_kinds_that_find_no_room) {

@@ -156,7 +156,7 @@ def _line_of(name: Any, ends: Any, dtype: Any) -> str:
 
 def plan_many(arrays: Any, *, mesh: Any = None, order: Any = None, mesh_to: Any = None, order_to: Any = None,
               dtype: Any = None, memory_limit: int | str | None = None, cost: str = "paper", collectives: bool = False,
-              one_dim: bool = False, node: int | None = None, timeout: float | None = 60) -> ManyPlan:
+              one_dim: bool = False, node: int | None = None, network: Any = None, timeout: float | None = 60) -> ManyPlan:
     """Plans of all arrays of a model, and what every device holds, receives and sends.
 
     Args:
@@ -164,7 +164,7 @@ def plan_many(arrays: Any, *, mesh: Any = None, order: Any = None, mesh_to: Any 
         (docs/reference/many.md), a text or a path (``pathlib.Path``).
       mesh, order, mesh_to, order_to, dtype: those of all arrays, where they do not say them.
       memory_limit: the most bytes per device that all arrays together take, for which they go in rounds.
-      cost, collectives, one_dim: as of ``plan``.
+      cost, collectives, one_dim, network: as of ``plan``.
       node: of how many devices with successive numbers a node is.
       timeout: whole seconds, from 1 on, until it is undecided.
 
@@ -186,6 +186,9 @@ def plan_many(arrays: Any, *, mesh: Any = None, order: Any = None, mesh_to: Any 
     options += [("--dtype", dtype_words(dtype))] if dtype is not None else []
     options += _planning(memory_limit, cost, collectives, one_dim)
     options += [("--node", _whole_word(node, "node"))] if node is not None else []
+    links, more = _network(network)
+    options += links
+    texts = [*texts, *more]
     _, out, _ = _call("plan", [*options, ("--json", "")], texts, timeout)
     return ManyPlan._made(_feasible(json.loads(out)), _text_of("plan", options, texts, timeout), _options=tuple(options), _texts=tuple(texts))
 

@@ -255,6 +255,17 @@ def test_links_are_a_text_or_a_file(tmp_path):
     assert rt.plan(*LINKED_ENDS, **LINKED, network=path) != plan
 
 
+def test_many_arrays_are_planned_for_a_network(tmp_path):
+    path = tmp_path / "links"
+    path.write_text(LINKS)
+    for links in (LINKS, path):
+        many = rt.plan_many({"w": LINKED_ENDS}, **LINKED, network=links)
+        assert many.kinds[0]["network"] == rt.plan(*LINKED_ENDS, **LINKED, network=LINKS).to_dict()
+        assert [step["op"] for step in many.for_rank(3).kinds[0]["steps"]] == ["alltoall", "allgather"]
+        assert "time 79.9 us" in str(many)
+    assert "network" not in rt.plan_many({"w": LINKED_ENDS}, **LINKED).kinds[0]
+
+
 @pytest.mark.parametrize("links", ["", "dp", "dp:1GB/s", "q:1GB/s:1us, *:1GB/s:1us", "dp:0B/s:1us, *:1GB/s:1us", pathlib.Path("no such file"), 7, 1.5, []])
 def test_links_that_cannot_be_read_are_refused(links, capfd):
     for call in (rt.plan, rt.lower):

@@ -450,15 +450,15 @@ Result<void> write_plan(Explanation& answer, std::optional<emit::Form> asked,
 }
 
 Result<Explanation> answer(Question question, std::optional<emit::Form> asked,
-                           const ExplainArguments& arguments) {
+                           const std::optional<std::string>& form,
+                           const std::optional<Links>& links) {
   auto planned = plan(question.problem, {.steps = Scope::several_dims});
   if (!planned) return refuse(std::move(planned.error()));
   const Peer peer = question.peer ? *question.peer : gathering(question, *planned);
   Explanation out{.question = std::move(question), .peer = peer, .plan = *std::move(planned)};
-  if (auto written = write_plan(out, asked, arguments.form); !written)
-    return refuse(written.error());
-  if (!arguments.network) return out;
-  auto network = read_network(*arguments.network, out.question.problem);
+  if (auto written = write_plan(out, asked, form); !written) return refuse(written.error());
+  if (!links) return out;
+  auto network = read_network(*links, out.question.problem);
   if (!network) return refuse(network.error());
   auto timed = network::plan(out.question.problem, *network, timed_options(out.question));
   if (!timed) return refuse(timed.error());
@@ -480,9 +480,15 @@ bool are_programs(const ExplainArguments& arguments) {
 Outcome answered(std::vector<Question> questions, const ExplainArguments& arguments,
                  std::optional<emit::Form> asked) {
   Outcome outcome;
+  std::optional<Links> links;
+  if (arguments.network) {
+    auto read = read_links(*arguments.network);
+    if (!read) return failed(std::move(read.error()));
+    links = *std::move(read);
+  }
   for (Question& question : questions) {
     settle_element(question, arguments.dtype);
-    const auto found = answer(std::move(question), asked, arguments);
+    const auto found = answer(std::move(question), asked, arguments.form, links);
     if (!found) return failed(found.error());
     for (const std::string& note : found->question.notes) outcome.words += "note: " + note + "\n";
     add_answer(
@@ -510,7 +516,7 @@ Outcome answered_many(const ExplainArguments& arguments, std::optional<emit::For
   each.dtype.reset();  // which the arrays have said, or it was said for them
   Outcome outcome = answered(std::move(questions), each, asked);
   if (outcome.exit != Exit::yes || arguments.json) return outcome;
-  auto schedule = scheduled(*read, {.steps = Scope::several_dims}, false);
+  auto schedule = scheduled(*read, {.options = {.steps = Scope::several_dims}});
   if (!schedule) return schedule.error();
   const auto is_counted = counted_traffic(*read, *schedule);
   if (!is_counted) return is_counted.error();

@@ -75,8 +75,8 @@ class LowerVerb final : public Verb {
       return Complaint{"--direct is an exchange, --collectives has none"};
     if (form_ && json_) return Complaint{"--json is a form of its own, and --as another one"};
     const bool counts_bytes = planning_.memory_limit || planning_.cost || network_;
-    if (network_ && (planning_.cost || planning_.collectives || many_)) {
-      return Complaint{"--network plans by time, without --cost, --collectives and --many"};
+    if (network_ && (planning_.cost || planning_.collectives)) {
+      return Complaint{"--network plans by time, without --cost and --collectives"};
     }
     if (planning_.dtype && !form_ && !many_ && !counts_bytes)
       return Complaint{"--dtype is for --as: a Program moves any elements"};
@@ -147,7 +147,8 @@ class LowerVerb final : public Verb {
     const auto options = planning();
     if (!options) return failed(options.error());
     const auto read = read_arrays(*many_, problem_, planning_.dtype);
-    return read ? rank_outcome(*read, *options, node_, *rank, json_) : failed(read.error());
+    return read ? rank_outcome(*read, {*options, node_, network_, json_}, *rank)
+                : failed(read.error());
   }
   [[nodiscard]] Outcome module() const {
     const Result<std::string> text = read_text(*problem_.from, "FILE");
@@ -163,7 +164,9 @@ class LowerVerb final : public Verb {
                                      const DirectOptions& exchange) const {
     if (direct_) return direct(problem, exchange);
     if (network_) {
-      const auto network = read_network(*network_, problem);
+      const auto links = read_links(*network_);
+      if (!links) return refuse(links.error());
+      const auto network = read_network(*links, problem);
       if (!network) return refuse(network.error());
       auto planned = network::plan(problem, *network, options);
       if (!planned) return refuse(planned.error());

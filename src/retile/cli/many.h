@@ -10,6 +10,8 @@
 #include "retile/core/result.h"
 #include "retile/many/arrays.h"
 #include "retile/many/schedule.h"
+#include "retile/network/network.h"
+#include "retile/network/plan.h"
 #include "retile/plan/plan.h"
 
 namespace retile::cli {
@@ -50,10 +52,24 @@ struct ReadArrays {
 /// Why FROM, TO or a shape do not go with --many.
 [[nodiscard]] std::optional<Complaint> beside_many(const ProblemArguments& problem);
 
+/// What is asked of plans of many arrays.
+struct ManyQuestion {
+  PlanOptions options;
+  std::optional<std::string> node = {};     ///< devices of a node, as text
+  std::optional<std::string> network = {};  ///< links, for steps that take the least time
+  bool json = false;
+};
+
+/// Links, and what the steps of a kind take over them.
+struct TimedKind {
+  network::Network network;
+  network::NetworkPlan plan;
+};
+
 /// The schedule, or the answer that there is none.
-[[nodiscard]] tl::expected<many::Schedule, Outcome> scheduled(const ReadArrays& read,
-                                                              const PlanOptions& options,
-                                                              bool json);
+/// \param timed  gets one of every kind where links are given
+[[nodiscard]] tl::expected<many::Schedule, Outcome> scheduled(
+    const ReadArrays& read, const ManyQuestion& question, std::vector<TimedKind>* timed = nullptr);
 
 /// Whether what devices get and give is counted (many::count_traffic), or the answer that it cannot be.
 [[nodiscard]] tl::expected<bool, Outcome> counted_traffic(const ReadArrays& read,
@@ -68,12 +84,9 @@ struct ReadArrays {
                                       bool is_counted);
 
 /// Every kind in a line, and what the devices hold and move in all; or retile.many/1.
-/// \param node  devices of a node, as text
-[[nodiscard]] Outcome plan_of_many(const ReadArrays& read, const PlanOptions& options,
-                                   const std::optional<std::string>& node, bool json);
+[[nodiscard]] Outcome plan_of_many(const ReadArrays& read, const ManyQuestion& question);
 
 /// What the device of that number sends and gets, kind by kind, and in which rounds; or retile.rank/1.
-[[nodiscard]] Outcome rank_outcome(const ReadArrays& read, const PlanOptions& options,
-                                   const std::optional<std::string>& node, Size rank, bool json);
+[[nodiscard]] Outcome rank_outcome(const ReadArrays& read, const ManyQuestion& question, Size rank);
 
 }  // namespace retile::cli

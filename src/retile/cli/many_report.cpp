@@ -7,6 +7,7 @@
 
 #include "retile/cli/json.h"
 #include "retile/cli/many.h"
+#include "retile/cli/network.h"
 #include "retile/cli/progress.h"
 #include "retile/cli/report.h"
 #include "retile/core/names.h"
@@ -66,11 +67,32 @@ std::string_view instead_text(const many::Way& way) {
   return way.direct ? "exchange in the place of " : "";
 }
 
-std::string kinds_text(const Arrays& arrays, const Schedule& schedule) {
+/// The steps that a network has take the place of a plan's, and what they take.
+std::string timed_line(const many::Way& way, const network::NetworkPlan& plan) {
+  std::string line = way.program ? "" : plan_line(way.plan);
+  if (way.program) {
+    Size height = way.program->from.tile_size();
+    for (const Step& step : way.program->steps) {
+      line += fmt::format("{}{}", line.empty() ? "" : ", ", op_name(step));
+      height = std::max(height, checked_product(*step.claims.tile).value_or(height));
+    }
+    line += fmt::format("; height {}", height);
+  }
+  std::string out = fmt::format("{}; time {}", line, time_text(plan.time));
+  if (plan.time < plan.usual_time) {
+    out += fmt::format(", and {} with the fewest elements", time_text(plan.usual_time));
+  }
+  return out;
+}
+
+std::string kinds_text(const Arrays& arrays, const Schedule& schedule,
+                       const std::vector<TimedKind>& timed) {
   std::string out;
   for (std::size_t k = 0; k < arrays.kinds.size(); ++k) {
-    out += fmt::format("{}: {}{}\n", arrays_text(arrays, arrays.kinds[k]),
-                       instead_text(schedule.ways[k]), plan_line(schedule.ways[k].plan));
+    const many::Way& way = schedule.ways[k];
+    const bool is_timed = !timed.empty() && !way.is_exchange();
+    out += fmt::format("{}: {}{}\n", arrays_text(arrays, arrays.kinds[k]), instead_text(way),
+                       is_timed ? timed_line(way, timed[k].plan) : plan_line(way.plan));
   }
   return out;
 }
@@ -162,7 +184,8 @@ Json arrays_json(const Arrays& arrays, const Schedule& schedule) {
   return out;
 }
 
-Json kinds_json(const Arrays& arrays, const Schedule& schedule) {
+Json kinds_json(const Arrays& arrays, const Schedule& schedule,
+                const std::vector<TimedKind>& timed) {
   Json out = Json::array();
   for (std::size_t k = 0; k < arrays.kinds.size(); ++k) {
     const Kind& kind = arrays.kinds[k];
@@ -172,6 +195,9 @@ Json kinds_json(const Arrays& arrays, const Schedule& schedule) {
                 {"direct", schedule.ways[k].direct}};
     if (schedule.node_devices > 0) object["by_nodes"] = schedule.ways[k].node_devices > 0;
     object["plan"] = plan_object(schedule.ways[k].plan);
+    if (!timed.empty() && !schedule.ways[k].is_exchange()) {
+      object["network"] = network_object(timed[k].plan, timed[k].network);
+    }
     out.push_back(std::move(object));
   }
   return out;
@@ -220,14 +246,31 @@ std::optional<Outcome> routed(const ReadArrays& read, Schedule& schedule,
 
 }  // namespace
 
-tl::expected<Schedule, Outcome> scheduled(const ReadArrays& read, const PlanOptions& options,
-                                          bool json) {
+tl::expected<Schedule, Outcome> scheduled(const ReadArrays& read, const ManyQuestion& question,
+                                          std::vector<TimedKind>* timed) {
   Progress progress(stderr_of_this());
-  auto out = many::schedule(read.arrays, options, [&progress](Size done, Size total) {
-    progress.update("plan", done, total);
-  });
+  many::Instead instead;
+  Links links;
+  if (question.network) {
+    auto given = read_links(*question.network);
+    if (!given) return tl::unexpected(failed(std::move(given.error())));
+    links = *std::move(given);
+    instead = [&](const Kind& kind, const PlanOptions& options) -> Result<std::optional<Program>> {
+      auto network = read_network(links, kind.problem);
+      if (!network) return refuse(std::move(network.error()));
+      auto made = network::plan(kind.problem, *network, options);
+      if (!made) return refuse(std::move(made.error()));
+      std::optional<Program> faster;
+      if (made->time < made->usual_time) faster = made->program;
+      if (timed != nullptr) timed->push_back({*std::move(network), *std::move(made)});
+      return faster;
+    };
+  }
+  auto out = many::schedule(
+      read.arrays, question.options,
+      [&progress](Size done, Size total) { progress.update("plan", done, total); }, instead);
   if (out) return *std::move(out);
-  return tl::unexpected(unscheduled(read, out.error(), options, json));
+  return tl::unexpected(unscheduled(read, out.error(), question.options, question.json));
 }
 
 tl::expected<bool, Outcome> counted_traffic(const ReadArrays& read, Schedule& schedule) {
@@ -236,21 +279,21 @@ tl::expected<bool, Outcome> counted_traffic(const ReadArrays& read, Schedule& sc
   return tl::unexpected(unscheduled(read, out.error(), {}, false));
 }
 
-Outcome plan_of_many(const ReadArrays& read, const PlanOptions& options,
-                     const std::optional<std::string>& node, bool json) {
-  auto schedule = scheduled(read, options, json);
+Outcome plan_of_many(const ReadArrays& read, const ManyQuestion& question) {
+  std::vector<TimedKind> timed;
+  auto schedule = scheduled(read, question, &timed);
   if (!schedule) return schedule.error();
-  if (auto failure = routed(read, *schedule, node)) return *std::move(failure);
+  if (auto failure = routed(read, *schedule, question.node)) return *std::move(failure);
   const auto is_counted = counted_traffic(read, *schedule);
   if (!is_counted) return is_counted.error();
-  if (!json) {
-    return {.out = kinds_text(read.arrays, *schedule) +
+  if (!question.json) {
+    return {.out = kinds_text(read.arrays, *schedule, timed) +
                    totals_text(read.arrays, *schedule, *is_counted)};
   }
   Json object;
   object["schema"] = many_schema;
   object["arrays"] = arrays_json(read.arrays, *schedule);
-  object["kinds"] = kinds_json(read.arrays, *schedule);
+  object["kinds"] = kinds_json(read.arrays, *schedule, timed);
   object["rounds"] = schedule->rounds.size();
   object["total"] = total_json(*schedule, *is_counted);
   object["devices"] = devices_json(*schedule, *is_counted);
@@ -335,11 +378,11 @@ std::string rounds_text(const Schedule& schedule) {
 
 }  // namespace
 
-Outcome rank_outcome(const ReadArrays& read, const PlanOptions& options,
-                     const std::optional<std::string>& node, Size rank, bool json) {
-  auto schedule = scheduled(read, options, json);
+Outcome rank_outcome(const ReadArrays& read, const ManyQuestion& question, Size rank) {
+  const bool json = question.json;
+  auto schedule = scheduled(read, question);
   if (!schedule) return schedule.error();
-  if (auto failure = routed(read, *schedule, node)) return *std::move(failure);
+  if (auto failure = routed(read, *schedule, question.node)) return *std::move(failure);
   if (!std::binary_search(schedule->devices.begin(), schedule->devices.end(), rank)) {
     return failed(about_argument(Code::bad_device, "--rank", fmt::format("{}", rank),
                                  "no array is on this device at either end"));

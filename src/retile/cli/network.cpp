@@ -32,10 +32,15 @@ std::string scaled(Size value, const std::vector<std::string_view>& units) {
   return fmt::format("{:.{}f} {}", shown, digits, units[unit]);
 }
 
+}  // namespace
+
 std::string time_text(Size picoseconds) {
   if (picoseconds == 0) return "0 s";
   return scaled(picoseconds, {"ps", "ns", "us", "ms", "s"});
 }
+
+namespace {
+
 std::string amount_text(Size bytes) { return scaled(bytes, {"B", "kB", "MB", "GB", "TB", "PB"}); }
 
 /// What goes over each link, from the outside in.
@@ -162,29 +167,28 @@ Json timed_object(const network::NetworkPlan& plan, const network::Network& netw
 
 }  // namespace
 
-Result<network::Network> read_network(const std::string& text, const Problem& problem) {
+Result<Links> read_links(const std::string& option) {
+  if (option.find(':') != std::string::npos) return Links{option, "--network", false};
+  Result<std::string> file = read_text(option, "--network");
+  if (!file) return refuse(std::move(file.error()));
+  return Links{*std::move(file), option == "-" ? "stdin" : option, true};
+}
+
+Result<network::Network> read_network(const Links& links, const Problem& problem) {
   const bool named = problem.spelling && problem.spelling->in_order();
-  const Mesh mesh = named ? problem.spelling->mesh : Mesh{};
-  const Size devices = problem.from.devices();
-  const auto unnumbered = [&](Result<network::Network> read) -> Result<network::Network> {
-    // Groups are of numbers, and the levels of a network of places.
-    if (!read || !problem.numbers.are_listed()) return read;
-    for (const network::Level& level : read->levels()) {
-      if (level.name.find_first_of("0123456789") == 0) {
-        return refuse(about_argument(Code::unsupported, "--network", text,
-                                     "devices of listed numbers are no groups of successive ones",
-                                     {"name the axes of the mesh"}));
-      }
+  auto read =
+      network::read_network(links.text, links.source, named ? problem.spelling->mesh : Mesh{},
+                            problem.from.devices(), links.in_lines);
+  // Groups are of numbers, and the levels of a network of places.
+  if (!read || !problem.numbers.are_listed()) return read;
+  for (const network::Level& level : read->levels()) {
+    if (level.name.find_first_of("0123456789") == 0) {
+      return refuse(about_argument(Code::unsupported, "--network", links.text,
+                                   "devices of listed numbers are no groups of successive ones",
+                                   {"name the axes of the mesh"}));
     }
-    return read;
-  };
-  if (text.find(':') != std::string::npos) {
-    return unnumbered(network::read_network(text, "--network", mesh, devices));
   }
-  const Result<std::string> file = read_text(text, "--network");
-  if (!file) return refuse(file.error());
-  return unnumbered(
-      network::read_network(*file, text == "-" ? "stdin" : text, mesh, devices, true));
+  return read;
 }
 
 std::vector<std::string> bare_labels(const Program& program) {

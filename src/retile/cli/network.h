@@ -22,10 +22,20 @@ inline constexpr std::string_view network_help =
     "plan for the least time: links as 'dp:50GB/s:15us,*:450GB/s:5us', by mesh axis, or "
     "'8:450GB/s:5us,*:50GB/s:15us', by groups of successive devices; or a file with them";
 
-/// The network of an option's text, or of the file that it names.
-/// \error as network::read_network; unsupported (axes of a mesh whose devices have another order)
-[[nodiscard]] Result<network::Network> read_network(const std::string& text,
-                                                    const Problem& problem);
+/// Links as they were written.
+struct Links {
+  std::string text;
+  std::string source;  ///< what messages call it
+  bool in_lines = false;
+};
+
+/// An option's text, or that of the file that it names.
+/// \error file_error
+[[nodiscard]] Result<Links> read_links(const std::string& option);
+
+/// What links are between the devices of a problem.
+/// \error as network::read_network; unsupported (groups of devices that have listed numbers)
+[[nodiscard]] Result<network::Network> read_network(const Links& links, const Problem& problem);
 
 /// A table: what the busiest device gets over each axis of the mesh, step by step, and in all of the plans with
 /// other costs. Two devices that differ in several axes talk over the first of these. Empty where devices are
@@ -36,6 +46,9 @@ inline constexpr std::string_view network_help =
 [[nodiscard]] std::string axes_text(const Problem& problem, const PlanOptions& options,
                                     const Program& program, const std::vector<std::string>& labels,
                                     bool in_bytes, const network::Network* network);
+
+/// Three digits and a unit, such as `37.6 us`.
+[[nodiscard]] std::string time_text(Size picoseconds);
 
 /// retile.network/1
 [[nodiscard]] report::Json network_object(const network::NetworkPlan& plan,

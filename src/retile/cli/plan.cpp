@@ -141,7 +141,9 @@ namespace {
 
 Outcome plan_on_network(const PlanArguments& arguments, const Problem& problem,
                         const PlanOptions& options) {
-  const auto network = read_network(*arguments.network, problem);
+  const auto links = read_links(*arguments.network);
+  if (!links) return failed(links.error());
+  const auto network = read_network(*links, problem);
   if (!network) return failed(network.error());
   const auto planned = network::plan(problem, *network, options);
   if (planned) {
@@ -164,7 +166,7 @@ Outcome work_on(const PlanArguments& arguments) {
   if (!options) return failed(options.error());
   if (arguments.many) {
     const auto read = read_arrays(*arguments.many, arguments.problem, arguments.planning.dtype);
-    return read ? plan_of_many(*read, *options, arguments.node, arguments.json)
+    return read ? plan_of_many(*read, {*options, arguments.node, arguments.network, arguments.json})
                 : failed(read.error());
   }
   const Result<Problem> problem = arguments.problem.read(true);
@@ -221,11 +223,10 @@ class PlanVerb final : public Verb {
   [[nodiscard]] std::optional<Size> usual_timeout() const override { return std::nullopt; }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.many && given_.node) return Complaint{"--node is for --many"};
-    if (given_.network && (given_.planning.cost || given_.planning.collectives || given_.many ||
-                           given_.certificate || given_.svg)) {
+    if (given_.network &&
+        (given_.planning.cost || given_.planning.collectives || given_.certificate || given_.svg)) {
       return Complaint{
-          "--network plans by time, without --cost, --collectives, --many, --certificate and "
-          "--svg"};
+          "--network plans by time, without --cost, --collectives, --certificate and --svg"};
     }
     if (!given_.many) return given_.problem.missing();
     if (given_.certificate || given_.svg || given_.explain) {

@@ -245,7 +245,7 @@ tl::expected<ManyRequest, Outcome> RunVerb::many_request(const Place& place) con
   auto read = read_arrays_of(out.text, source, given_.problem, given_.dtype);
   if (!read) return fail(read.error());
   out.read = *std::move(read);
-  const auto schedule = scheduled(out.read, {}, given_.json);
+  const auto schedule = scheduled(out.read, {.options = {}, .json = given_.json});
   if (!schedule) return tl::unexpected(schedule.error());
   out.devices = schedule->devices;
   auto values = Preparation(given_, place).values(static_cast<Size>(out.devices.size()));

@@ -162,8 +162,9 @@ tl::unexpected<Unscheduled> fail(Diagnostic why, std::optional<std::size_t> kind
 
 class Scheduler {
  public:
-  Scheduler(const Arrays& arrays, const PlanOptions& options, const Progress& progress)
-      : arrays_(arrays), options_(options), progress_(progress) {
+  Scheduler(const Arrays& arrays, const PlanOptions& options, const Progress& progress,
+            const Instead& instead)
+      : arrays_(arrays), options_(options), progress_(progress), instead_(instead) {
     limit_ = std::exchange(options_.memory_limit_bytes, std::nullopt);
   }
 
@@ -190,6 +191,11 @@ class Scheduler {
     auto planned = plan(kind.problem, options_);
     if (!planned) return refuse(std::move(planned.error()));
     out_.ways.push_back({.plan = *std::move(planned)});
+    if (instead_) {
+      auto program = instead_(kind, options_);
+      if (!program) return refuse(std::move(program.error()));
+      out_.ways.back().program = *std::move(program);
+    }
     auto holding = holding_of(out_.ways.back(), kind);
     if (!holding) return refuse(std::move(holding.error()));
     rows_.push_back({&kind, Places(out_.devices, kind.problem), *std::move(holding)});
@@ -255,6 +261,7 @@ class Scheduler {
   const Arrays& arrays_;
   PlanOptions options_;
   const Progress& progress_;
+  const Instead& instead_;
   std::optional<Size> limit_;
   std::vector<Row> rows_;
   Schedule out_;
@@ -263,8 +270,8 @@ class Scheduler {
 }  // namespace
 
 tl::expected<Schedule, Unscheduled> schedule(const Arrays& arrays, const PlanOptions& options,
-                                             const Progress& progress) {
-  return Scheduler(arrays, options, progress).run();
+                                             const Progress& progress, const Instead& instead) {
+  return Scheduler(arrays, options, progress, instead).run();
 }
 
 tl::expected<bool, Unscheduled> count_traffic(const Arrays& arrays, Schedule& schedule) {

@@ -59,15 +59,20 @@ inline constexpr Size most_devices = Size{1} << 20;
 
 using Progress = std::function<void(Size done, Size total)>;
 
+/// Steps that take the place of a kind's plan, which is none of one exchange; nothing: the plan's own.
+using Instead = std::function<Result<std::optional<Program>>(const Kind&, const PlanOptions&)>;
+
 /// Plans every kind once, and takes as many arrays into a round as the memory limit allows; without a
 /// limit all go at once. Where steps hold too much the arrays of a kind go in one exchange, unless
 /// options.collectives.
 /// \param options   memory_limit_bytes holds for all arrays together, and no plan has one of its own
 /// \param progress  is told how many kinds of how many are planned
+/// \param instead   is asked for every kind, in their order
 /// \error infeasible, limit_reached (devices), size_overflow; as plan()
 [[nodiscard]] tl::expected<Schedule, Unscheduled> schedule(const Arrays& arrays,
                                                            const PlanOptions& options,
-                                                           const Progress& progress = {});
+                                                           const Progress& progress = {},
+                                                           const Instead& instead = {});
 
 /// Adds up what devices get and give.
 /// \return whether there are few enough boxes to count them

@@ -84,21 +84,34 @@ Size boxes_of(const Step& step, Size devices) {
 
 /// Most elements beside the old tile in one step, as devices hold a tile before it and one after it; a
 /// slice of anything but the old tile stays where it is.
-Size held_on_the_way(const Plan& plan) {
-  Size most = 0;
-  Size before = 0;
-  const auto follow = [&](const Plan& part) {
-    for (const PlanStep& step : part.steps) {
-      const Size after =
-          checked_product(step.tile).value_or(0);  // it is a tile of an array that fits
-      const bool stays = step.op == Collective::dynslice && before > 0;
-      most = std::max(most, stays ? before : before + after);
-      before = after;
+class Held {
+ public:
+  void note(const Shape& tile, bool is_slice) {
+    const Size after = checked_product(tile).value_or(0);  // it is a tile of an array that fits
+    most_ = std::max(most_, is_slice && before_ > 0 ? before_ : before_ + after);
+    before_ = after;
+  }
+  void note(const Plan& plan) {
+    for (const PlanStep& step : plan.steps) note(step.tile, step.op == Collective::dynslice);
+  }
+  [[nodiscard]] Size most() const { return most_; }
+
+ private:
+  Size most_ = 0;
+  Size before_ = 0;
+};
+
+Size held_on_the_way(const Way& way) {
+  Held held;
+  if (way.program) {
+    for (const Step& step : way.program->steps) {
+      held.note(*step.claims.tile, std::holds_alternative<Dynslice>(step.op));
     }
-  };
-  follow(plan);
-  for (const Plan& leg : plan.legs) follow(leg);
-  return most;
+    return held.most();
+  }
+  held.note(way.plan);
+  for (const Plan& leg : way.plan.legs) held.note(leg);
+  return held.most();
 }
 
 /// The elements of every device's tile.
@@ -129,8 +142,8 @@ Result<Program> program_of(const Way& way, const Problem& problem) {
       return *std::move(made);
     });
   }
-  return way.is_exchange() ? direct(problem, {.node_devices = way.nearest})
-                           : retile::program_of(way.plan);
+  if (way.is_exchange()) return direct(problem, {.node_devices = way.nearest});
+  return way.program ? Result<Program>(*way.program) : retile::program_of(way.plan);
 }
 
 std::optional<Traffic> traffic_of(const Program& program, const Problem& problem,
@@ -169,7 +182,7 @@ Result<Holding> holding_of(const Way& way, const Kind& kind) {
   const Size bytes = kind.element_bytes;
   Holding out{
       .from = tile_sizes(kind.problem.from), .to = tile_sizes(kind.problem.to), .going = {}};
-  const Size on_the_way = way.is_exchange() ? 0 : held_on_the_way(way.plan);
+  const Size on_the_way = way.is_exchange() ? 0 : held_on_the_way(way);
   const Size most =
       std::max({kind.problem.from.tile_size(), kind.problem.to.tile_size(), on_the_way});
   if (!checked_mul(most, bytes)) {

@@ -20,6 +20,8 @@ struct Way {
   Size node_devices =
       0;             ///< more than 0: in two exchanges, to nodes of so many devices and inside them
   Size nearest = 1;  ///< of so many devices each own node is a source first (DirectOptions)
+  /// The steps, where they are others than the plan's; every step says its tile.
+  std::optional<Program> program = {};
   [[nodiscard]] bool is_exchange() const { return direct || plan.exchange.has_value(); }
   [[nodiscard]] bool is_one_exchange() const { return is_exchange() && node_devices == 0; }
 };
