@@ -52,6 +52,10 @@ class Network(Case):
             self.assertIn(f"{path}:2: a group of 7 is not made of groups of 8", refused.stderr)
             self.assertIn("\n  7:50GB/s:15us\n  ^\n", refused.stderr)
         self.assertEqual(answer(*ENDS, "--network", "-", stdin=lines), expected)
+        # What is printed can be read again.
+        levels = json.dumps({"levels": expected["levels"]})
+        self.assertEqual(answer(*ENDS, "--network", levels), expected)
+        self.assertEqual(answer(*ENDS, "--network", "-", stdin="// as printed\n" + levels), expected)
 
     def test_refuses_with_a_caret(self):
         for links in ["", "x:1GB/s:1us,*:1GB/s:1us", "dp:0B/s:1us,*:1GB/s:1us", "dp:1GB/s:-1us,*:1GB/s:1us", "dp:1GB/s:1us",

@@ -78,7 +78,7 @@ def _network(network: Any) -> tuple[Options, Options]:
         return [], []
     if isinstance(network, str) and ":" in network and "\n" not in network:
         return [("--network", network)], []
-    name, texts = text_or_path(network, "network")
+    name, texts = text_or_path(json.dumps(network) if isinstance(network, dict) else network, "network")
     return [("--network", name)], texts
 
 
@@ -103,8 +103,8 @@ def plan(src: Any, dst: Any, *, mesh: Any = None, order: Any = None, mesh_to: An
       cost: ``"paper"``, elements per device, or ``"bytes"``, bytes received from others.
       collectives: no exchange, also where that takes larger tiles than the ends.
       one_dim: only steps along one dimension each, as in the paper.
-      network: links, for the plan that takes the least time: ``"dp:50GB/s:15us, *:450GB/s:5us"``, or a path
-        (``pathlib.Path``) to a file with them (docs/reference/network.md).
+      network: links, for the plan that takes the least time: ``"dp:50GB/s:15us, *:450GB/s:5us"``, a dict as of JSON, or a
+        path (``pathlib.Path``) to a file with them (docs/reference/network.md).
 
     Returns:
       A ``Plan``; with ``network`` a ``NetworkPlan``.

@@ -248,7 +248,7 @@ def test_links_are_a_text_or_a_file(tmp_path):
     path = tmp_path / "links"
     path.write_text("// nodes\n" + LINKS.replace(",", ",\n"))
     plan = rt.plan(*LINKED_ENDS, **LINKED, network=LINKS)
-    for links in (path, path.read_text()):
+    for links in (path, path.read_text(), {"levels": plan.levels}, json.dumps({"levels": plan.levels})):
         other = rt.plan(*LINKED_ENDS, **LINKED, network=links)
         assert other == plan and other.lower() == plan.lower() and str(other) == str(plan)
     path.write_text("*:1GB/s:0s")
@@ -266,7 +266,7 @@ def test_many_arrays_are_planned_for_a_network(tmp_path):
     assert "network" not in rt.plan_many({"w": LINKED_ENDS}, **LINKED).kinds[0]
 
 
-@pytest.mark.parametrize("links", ["", "dp", "dp:1GB/s", "q:1GB/s:1us, *:1GB/s:1us", "dp:0B/s:1us, *:1GB/s:1us", pathlib.Path("no such file"), 7, 1.5, []])
+@pytest.mark.parametrize("links", ["", "dp", "dp:1GB/s", "q:1GB/s:1us, *:1GB/s:1us", "dp:0B/s:1us, *:1GB/s:1us", pathlib.Path("no such file"), 7, 1.5, [], {}, {"levels": 1}])
 def test_links_that_cannot_be_read_are_refused(links, capfd):
     for call in (rt.plan, rt.lower):
         with pytest.raises(rt.Refused) as caught:

@@ -143,7 +143,7 @@ std::string timed_text(const network::NetworkPlan& plan, const network::Network&
 }
 
 Json timed_object(const network::NetworkPlan& plan, const network::Network& network) {
-  Json out{{"schema", "retile.network/1"}};
+  Json out{{"schema", network::network_schema}};
   Json levels = Json::array();
   for (const network::Level& level : network.levels()) {
     levels.push_back({{"name", level.name},

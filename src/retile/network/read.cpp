@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "retile/core/digits.h"
+#include "retile/core/names.h"
+#include "retile/text/json.h"
 #include "retile/text/scanner.h"
 
 namespace retile::network {
@@ -94,20 +98,97 @@ class NetworkReader {
     do {
       read_entry();
     } while (scanner_.accept(","));
+    return done();
+  }
+
+  /// The same in JSON: an object with the levels as `--json` prints them.
+  Network read(text::JsonReader& json) {
+    bool has_levels = false;
+    json.object([&](const text::Token<std::string>& key) {
+      if (key.value == "schema") {
+        const auto schema = scanner_.json_text("a schema");
+        if (schema.value == network_schema) return;
+        text::fail(schema.place, {Code::unsupported,
+                                  fmt::format("the schema of a network is {}", network_schema)});
+      }
+      if (key.value != "levels") fail_key(key, "a network", "schema and levels");
+      has_levels = true;
+      json.list([&] { read_level(json); });
+    });
+    if (!has_levels) fail(0, Code::bad_file, "a network has levels");
+    return done();
+  }
+
+ private:
+  Network done() {
     scanner_.expect_end();
     give_rest();
     return Network(devices_, sorted());
   }
 
- private:
+  [[noreturn]] static void fail_key(const text::Token<std::string>& key, std::string_view of,
+                                    std::string_view known) {
+    text::fail(key.place, {Code::bad_program,
+                           fmt::format("{} is no key of {}", shown_name(key.value), of),
+                           {fmt::format("the keys are {}", known)}});
+  }
+
+  void take_rest(Entry& entry, const Place& place) {
+    entry.rest = true;
+    if (has_rest_) text::fail(place, {Code::duplicate_axis, "* stands twice"});
+    has_rest_ = true;
+  }
+
+  /// A level that has one name, or several with commas between them, as equal links are printed.
+  void read_level(text::JsonReader& json) {
+    const std::size_t begin = scanner_.next();
+    std::optional<text::Token<std::string>> name;
+    std::optional<Size> rate;
+    std::optional<Size> latency;
+    json.object([&](const text::Token<std::string>& key) {
+      if (key.value == "name") {
+        name = scanner_.json_text("an axis, a number of devices or *");
+      } else if (key.value == "bytes_per_second") {
+        rate = scanner_.size("a bandwidth").value;
+      } else if (key.value == "latency_ps") {
+        latency = scanner_.number().value;
+      } else {
+        fail_key(key, "a level", "name, bytes_per_second and latency_ps");
+      }
+    });
+    if (!name || !rate || !latency) {
+      fail(begin, Code::bad_file, "a level has a name, bytes_per_second and latency_ps");
+    }
+    for (std::size_t from = 0; from <= name->value.size();) {
+      const std::size_t to = std::min(name->value.find(',', from), name->value.size());
+      Entry entry;
+      entry.level.name = name->value.substr(from, to - from);
+      entry.level.link = {*rate, *latency};
+      entry.place = name->place;
+      take_named(entry, name->place);
+      entries_.push_back(std::move(entry));
+      from = to + 1;
+    }
+  }
+
+  void take_named(Entry& entry, const Place& place) {
+    const std::string& name = entry.level.name;
+    if (name == "*") return take_rest(entry, place);
+    const bool is_number = !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+    if (!is_number) return take_axis(entry, {name, place});
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), entry.domain);
+    if (error != std::errc{} || entry.domain == 0) {
+      text::fail(place, {Code::bad_number, fmt::format("{} is no number of devices", name)});
+    }
+    take_domain(entry, place);
+  }
+
   void read_entry() {
     Entry entry;
     const std::size_t begin = scanner_.next();
     if (scanner_.accept("*")) {
-      entry.rest = true;
       entry.level.name = "*";
-      if (has_rest_) fail(begin, Code::duplicate_axis, "* stands twice");
-      has_rest_ = true;
+      take_rest(entry, scanner_.since(begin));
     } else if (scanner_.sees_number()) {
       const auto number = scanner_.size("a number of devices");
       entry.domain = number.value;
@@ -260,6 +341,10 @@ Result<Network> read_network(std::string_view text, std::string_view source, con
   return text::result_of([&] {
     Scanner scanner(input);
     if (in_lines) scanner.read_over_lines();
+    if (scanner.sees('{')) {
+      text::JsonReader json(input);
+      return NetworkReader(json.scanner, mesh, devices).read(json);
+    }
     return NetworkReader(scanner, mesh, devices).read();
   });
 }
