@@ -145,5 +145,28 @@ TEST(Read, refuses_with_a_place) {
   }
 }
 
+TEST(Read, whatever_is_damaged_is_read_or_refused_at_its_place) {
+  std::size_t refused = 0;
+  std::size_t all = 0;
+  for (
+      const std::string text :
+      {"n:50GB/s:15us, *:1.5GB/s:0.5us", "6:1GB/s:1us,*:8Mbit/s:2ns",
+       R"({"levels": [{"name": "n,a", "bytes_per_second": 5, "latency_ps": 7}, {"name": "b", "bytes_per_second": 5, "latency_ps": 7}]})"}) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      for (const std::string other :
+           {"", "0", "9999999999", "-", ",", ":", "{", "\"", "*", "\xff"}) {
+        const auto made = read(std::string(text).replace(at, 1, other), "n:4,a:2,b:3", true);
+        ++all;
+        if (made) continue;
+        ++refused;
+        EXPECT_FALSE(made.error().source.empty()) << other;
+        EXPECT_NE(render(made.error()).find('^'), std::string::npos) << other;
+      }
+    }
+  }
+  EXPECT_GT(refused, all / 2);
+  EXPECT_LT(refused, all);
+}
+
 }  // namespace
 }  // namespace retile::test::network_read_test

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -155,6 +156,40 @@ TEST(Times, tables_in_digits_are_as_those_written_one_by_one) {
     }
   }
   EXPECT_GT(crossing, 1000);
+}
+
+TEST(Times, groups_that_a_link_cuts_unlike_count_as_the_busiest_one) {
+  // Devices 2 and 3 have the link between groups of three to themselves; the others are side by side.
+  const std::string head = "retile.program/1\nmesh x:3,y:2\nfrom [2{y}4, 4]\nto ";
+  const std::string links = "3:100B/s:1s,*:10B/s:2s";
+  const auto gathered = times(head + "[4, 4]\nallgather dim=0 groups=[3,2]<=[6]\n", links);
+  EXPECT_EQ(gathered[0].bytes, (Bytes{16, 16}));
+  EXPECT_EQ(gathered[0].time, 3'600'000'000'000);
+  // Of three devices with y = 0 two are together, so what the third one sends comes over the outer link.
+  const auto moved = times(
+      "retile.program/1\nmesh x:3,y:2\nfrom [2{x}6, 3]\nto [6, 1{x}3]\n"
+      "alltoall split=1 concat=0 groups=[2,3]<=[3,2]T(1,0)\n",
+      links);
+  EXPECT_EQ(moved[0].bytes, (Bytes{0, 8}));
+  EXPECT_EQ(moved[0].time, 2'800'000'000'000);
+}
+
+TEST(Times, the_slower_link_counts_wherever_its_axis_stands) {
+  const std::string head = "retile.program/1\nmesh n:2,a:2\nfrom [2{a,n}8]\nto ";
+  const std::string links = "a:1B/s:0s,n:4B/s:0s";
+  // Devices 0 and 3 differ in both axes.
+  const auto both =
+      times(head + "[2{a,n}8]\nallpermute source=[3,1,2,0]\nallpermute source=[3,1,2,0]\n", links);
+  EXPECT_EQ(both[0].bytes, (Bytes{0, 4}));
+  const auto swapped = times(head + "[2{2:2,1:2}8]\nallpermute source=[0,2,1,3]\n", links);
+  EXPECT_EQ(swapped[0].bytes, (Bytes{0, 4}));
+}
+
+TEST(Times, are_added_up_and_refused_where_they_do_not_fit) {
+  EXPECT_EQ(network::time_of({{{}, 3}, {{}, 4}}).value(), 7);
+  const Size most = std::numeric_limits<Size>::max();
+  EXPECT_EQ(network::time_of({{{}, most}, {{}, 0}}).value(), most);
+  EXPECT_EQ(network::time_of({{{}, most}, {{}, 1}}).error().code, Code::size_overflow);
 }
 
 TEST(Times, a_slice_takes_none) {
