@@ -192,6 +192,29 @@ TEST(Times, are_added_up_and_refused_where_they_do_not_fit) {
   EXPECT_EQ(network::time_of({{{}, most}, {{}, 1}}).error().code, Code::size_overflow);
 }
 
+TEST(Times, no_devices_without_end_are_looked_at) {
+  const auto refused = [](const std::string& mesh, const std::string& rest) {
+    const Program read =
+        parse_programs("retile.program/1\nmesh " + mesh + "\n" + rest, "times").value().front();
+    const auto made = network::read_network("*:1GB/s:1us", "--network", *read.mesh, read.devices);
+    const auto got = network::times_of(read, made.value(), 1);
+    return got ? "" : got.error().message;
+  };
+  const std::string words = "links are counted of at most 2^20 devices that talk to each other";
+  EXPECT_EQ(refused("x:2147483648",
+                    "from [1{x}2147483648]\nto [2147483648]\n"
+                    "allgather dim=0 groups=[1,2147483648]<=[2147483648]\n"),
+            words);
+  EXPECT_EQ(refused("x:1073741824,y:2",
+                    "from [1{y}2]\nto [2]\n"
+                    "allgather dim=0 groups=[1073741824,2]<=[2147483648]\n"),
+            "");
+  EXPECT_EQ(refused("x:1073741824,y:2",
+                    "from [1{y}2]\nto [1{y}2]\n"
+                    "allpermute source=[2147483648]<=[2147483648]\n"),
+            words);
+}
+
 TEST(Times, a_slice_takes_none) {
   const auto got =
       times("retile.program/1\nmesh n:2\nfrom [4]\nto [2{n}4]\ndynslice dim=0 groups=[1,2]<=[2]\n",

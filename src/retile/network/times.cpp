@@ -19,6 +19,14 @@ tl::unexpected<Diagnostic> too_long() {
                  .message = "the time of the plan does not fit in 63 bits of picoseconds"});
 }
 
+/// Devices that are looked at one by one.
+constexpr Size most_counted = Size{1} << 20;
+
+tl::unexpected<Diagnostic> too_many() {
+  return refuse({.code = Code::limit_reached,
+                 .message = "links are counted of at most 2^20 devices that talk to each other"});
+}
+
 /// How many of a row are in the same domain of each level, of the member with the fewest.
 Members members_of(const Network& network, const std::vector<Size>& row) {
   Members out;
@@ -42,7 +50,8 @@ bool nest(const Network& network, const std::vector<Digit>& digits) {
 using Share = Amounts (*)(Wide tile, const Members& members);
 
 /// The busiest group's, level by level.
-Amounts of_groups(const Network& network, const DeviceTable& groups, Size tile, Share share) {
+Result<Amounts> of_groups(const Network& network, const DeviceTable& groups, Size tile,
+                          Share share) {
   Amounts out(network.levels().size(), 0);
   const auto note = [&](const std::vector<Size>& row) {
     if (row.size() < 2) return;
@@ -55,6 +64,7 @@ Amounts of_groups(const Network& network, const DeviceTable& groups, Size tile, 
       return share(static_cast<Wide>(tile), network.members_of(*row));
     }
   }
+  if (network.devices() > most_counted) return too_many();
   for (const std::vector<Size>& row : groups.to_rows()) note(row);
   return out;
 }
@@ -183,6 +193,7 @@ std::optional<Amounts> whole_tiles(const Network& network, const Op& op,
     for (std::size_t l = 0; l < out.size(); ++l) out[l] = (*levels)[l] ? tile : 0;
     return out;
   }
+  if (network.devices() > most_counted) return std::nullopt;
   for (Size device = 0; device < network.devices(); ++device) {
     const Size from = source->at(device);
     if (from != device) out[network.level_between(from, device)] = tile;
@@ -257,11 +268,15 @@ Result<std::vector<StepTime>> times_of(const Program& program, const Network& ne
     const DeviceShapes& tiles = (*shapes)[k];
     Amounts bytes(network.levels().size(), 0);
     if (const Share share = share_of(step.op)) {
-      bytes = of_groups(network, *groups_of(step.op), checked_product(tiles.largest()).value_or(0),
-                        share);
+      auto counted = of_groups(network, *groups_of(step.op),
+                               checked_product(tiles.largest()).value_or(0), share);
+      if (!counted) return refuse(std::move(counted.error()));
+      bytes = *std::move(counted);
     } else if (groups_of(step.op) == nullptr) {
       if (const auto whole = whole_tiles(network, step.op, tiles)) {
         bytes = *whole;
+      } else if (network.devices() > most_counted) {
+        return too_many();
       } else {
         const auto counted = boxes_of(network, step, tiles.of_all(program.devices));
         if (!counted) return refuse(counted.error());

@@ -18,7 +18,8 @@ struct StepTime {
 
 /// Those of every step.
 /// Tiles that differ count as the largest one, but in exchanges and permutations, whose boxes are counted.
-/// \error size_overflow (2^63 picoseconds, some 106 days), limit_reached (an exchange of more than 2^24 boxes),
+/// \error size_overflow (2^63 picoseconds, some 106 days), limit_reached (an exchange of more than 2^24 boxes, more
+///     than 2^20 devices in a group or a permutation),
 ///     inapplicable (a step that fits no tiles)
 [[nodiscard]] Result<std::vector<StepTime>> times_of(const Program& program, const Network& network,
                                                      Size element_bytes);
