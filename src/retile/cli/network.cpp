@@ -70,6 +70,9 @@ std::optional<network::Network> network_of_axes(const Problem& problem) {
   return network::Network(mesh.device_count(), std::move(levels));
 }
 
+/// Steps along several dimensions have their devices counted one by one.
+constexpr Size most_tabled = Size{1} << 20;
+
 /// A line of a table: what it is of, elements over each axis from the outside in, and what it takes.
 struct Row {
   std::string label;
@@ -206,7 +209,9 @@ std::string axes_text(const Problem& problem, const PlanOptions& options, const 
                       const std::vector<std::string>& labels, bool in_bytes,
                       const network::Network* network) {
   const auto axes = network_of_axes(problem);
-  if (!axes || program.steps.empty() || labels.size() != program.steps.size()) return "";
+  if (!axes || program.devices > most_tabled || program.steps.empty() ||
+      labels.size() != program.steps.size())
+    return "";
   const Size bytes = options.element_bytes;
   auto rows = rows_of(program, labels, "in all", *axes, network, bytes);
   if (!rows) return "";
