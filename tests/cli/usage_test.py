@@ -364,7 +364,7 @@ class Answers(Case):
         def named(name):
             return ["--mesh", f'"{name}":4', f'[3{{"{name}"}}12]', "[12]"]
 
-        for options in ([], ["--explain"], ["--cost", "bytes"]):
+        for options in ([], ["--explain"], ["--cost", "bytes"], ["--network", '"\u202eX":1GB/s:1us', "--explain"]):
             done = retile("plan", *named("\u202eX"), *options)
             self.accepted(done)
             self.assertIn("X", done.stdout)

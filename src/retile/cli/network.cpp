@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "retile/cli/common.h"
+#include "retile/core/names.h"
 #include "retile/lower/lower.h"
 #include "retile/network/read.h"
 #include "retile/network/times.h"
@@ -48,8 +49,8 @@ std::string traffic_text(const std::vector<Size>& bytes, const network::Network&
   std::string out;
   for (std::size_t l = bytes.size(); l-- > 0;) {
     if (bytes[l] == 0) continue;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", network.levels()[l].name,
-                       amount_text(bytes[l]));
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ",
+                       clean(shortened(network.levels()[l].name)), amount_text(bytes[l]));
   }
   return out.empty() ? "nothing" : out;
 }
@@ -229,7 +230,7 @@ std::string axes_text(const Problem& problem, const PlanOptions& options, const 
   }
   std::vector<std::vector<std::string>> cells(1, {""});
   for (auto level = axes->levels().rbegin(); level != axes->levels().rend(); ++level) {
-    cells[0].push_back(level->name);
+    cells[0].push_back(clean(shortened(level->name)));
   }
   if (network != nullptr) cells[0].emplace_back("time");
   for (const Row& row : *rows) {
