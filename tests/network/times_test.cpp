@@ -165,6 +165,12 @@ TEST(Times, groups_that_a_link_cuts_unlike_count_as_the_busiest_one) {
   const auto gathered = times(head + "[4, 4]\nallgather dim=0 groups=[3,2]<=[6]\n", links);
   EXPECT_EQ(gathered[0].bytes, (Bytes{16, 16}));
   EXPECT_EQ(gathered[0].time, 3'600'000'000'000);
+  // The first pair is within a group of four, and the second one is not.
+  const auto apart = times(
+      "retile.program/1\nmesh x:2,y:2,z:3\nfrom [2{y}4, 4]\nto [4, 4]\n"
+      "allgather dim=0 groups=[6,2]<=[2,2,3]T(0,2,1)\n",
+      "4:100B/s:1s,*:10B/s:2s");
+  EXPECT_EQ(apart[0].bytes, (Bytes{16, 16}));
   // Of three devices with y = 0 two are together, so what the third one sends comes over the outer link.
   const auto moved = times(
       "retile.program/1\nmesh x:3,y:2\nfrom [2{x}6, 3]\nto [6, 1{x}3]\n"
