@@ -199,25 +199,37 @@ TEST(Times, are_added_up_and_refused_where_they_do_not_fit) {
 }
 
 TEST(Times, no_devices_without_end_are_looked_at) {
-  const auto refused = [](const std::string& mesh, const std::string& rest) {
+  const auto refused = [](const std::string& mesh, const std::string& rest,
+                          const std::string& links) {
     const Program read =
         parse_programs("retile.program/1\nmesh " + mesh + "\n" + rest, "times").value().front();
-    const auto made = network::read_network("*:1GB/s:1us", "--network", *read.mesh, read.devices);
+    const auto made = network::read_network(links, "--network", *read.mesh, read.devices);
     const auto got = network::times_of(read, made.value(), 1);
     return got ? "" : got.error().message;
   };
-  const std::string words = "links are counted of at most 2^20 devices that talk to each other";
+  // In digits as many as one likes are counted.
   EXPECT_EQ(refused("x:2147483648",
                     "from [1{x}2147483648]\nto [2147483648]\n"
-                    "allgather dim=0 groups=[1,2147483648]<=[2147483648]\n"),
-            words);
-  EXPECT_EQ(refused("x:1073741824,y:2",
-                    "from [1{y}2]\nto [2]\n"
-                    "allgather dim=0 groups=[1073741824,2]<=[2147483648]\n"),
+                    "allgather dim=0 groups=[1,2147483648]<=[2147483648]\n",
+                    "*:1GB/s:1us"),
             "");
   EXPECT_EQ(refused("x:1073741824,y:2",
                     "from [1{y}2]\nto [1{y}2]\n"
-                    "allpermute source=[2147483648]<=[2147483648]\n"),
+                    "allpermute source=[2147483648]<=[2147483648]\n",
+                    "*:1GB/s:1us"),
+            "");
+  // Where a link ends within an axis, devices are looked at.
+  const std::string links = "2:2GB/s:1us,*:1GB/s:1us";
+  const std::string words = "links are counted of at most 2^20 devices that talk to each other";
+  EXPECT_EQ(refused("x:536870912,y:3",
+                    "from [1{y}3]\nto [3]\n"
+                    "allgather dim=0 groups=[536870912,3]<=[1610612736]\n",
+                    links),
+            words);
+  EXPECT_EQ(refused("x:536870912,y:3",
+                    "from [1{y}3]\nto [1{y}3]\n"
+                    "allpermute source=[1610612736]<=[536870912,3]T(1,0)\n",
+                    links),
             words);
 }
 
