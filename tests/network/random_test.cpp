@@ -438,7 +438,7 @@ TEST(Random_problems, of_64_devices_plans_are_near_the_least_time) {
   }
 }
 
-TEST(Random_problems, uneven_tiles_take_hardly_longer_than_filled_up_ones) {
+TEST(Random_problems, uneven_tiles_take_no_longer_than_filled_up_ones) {
   for (const bool large : {false, true}) {
     Problems problems(13, large ? std::vector<std::vector<Size>>{{8, 8}} : small_meshes,
                       large ? units_of_64() : std::vector<Shape>{}, {.uneven = true});
@@ -461,9 +461,8 @@ TEST(Random_problems, uneven_tiles_take_hardly_longer_than_filled_up_ones) {
     std::cout << count << " problems of uneven tiles: geometric mean " << ratios.mean()
               << ", worst " << ratios.worst() << " times the least of tiles filled up, " << slower
               << " slower; without the network " << usual.mean() << "\n";
-    // The fastest steps of tiles filled up may hold more than the ends do, and then others are taken.
-    EXPECT_LE(ratios.mean(), 1.05);
-    EXPECT_LE(20 * slower, count);
+    // They may take less, where less lies in the array or a step goes along several dimensions.
+    EXPECT_EQ(slower, 0);
     // Control: plans that do not know the network would not pass.
     if (count > 20) {
       EXPECT_GT(usual.mean(), 1.05);

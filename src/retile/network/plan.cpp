@@ -64,15 +64,6 @@ std::optional<Program> program_of(const Problem& asked, const Problem& even, boo
   return out;
 }
 
-/// The largest tile after a step of a Program that says them all.
-Size height_of(const Program& program) {
-  Size out = 0;
-  for (const Step& step : program.steps) {
-    out = std::max(out, checked_product(*step.claims.tile).value_or(out));
-  }
-  return out;
-}
-
 /// A Program with what it takes.
 Result<NetworkPlan> timed(Program program, const Network& network, Size element_bytes) {
   auto steps = times_of(program, network, element_bytes);
@@ -106,7 +97,8 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
     return out;
   }
   SearchOptions search_options{.element_bytes = options.element_bytes,
-                               .most_tile = std::max(even.from.tile_size(), even.to.tile_size()),
+                               .most_tile = planned->bound,
+                               .extents = problem.to.global(),
                                .known = static_cast<Wide>(out.usual_time) + 1};
   if (options.memory_limit_bytes) {
     search_options.most_resident = *options.memory_limit_bytes / options.element_bytes;
@@ -135,8 +127,6 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   if (found.steps) {
     auto made = program_of(problem, even, is_uneven, *found.steps);
     if (!made) return out;
-    // Filled up, the ends may be larger than they are, and so may what lies between.
-    if (is_uneven && !options.memory_limit_bytes && height_of(*made) > planned->bound) return out;
     auto faster = timed(*std::move(made), network, options.element_bytes);
     if (!faster) return faster;
     // What lies in the array may be less than the search counted, on either side.

@@ -129,7 +129,8 @@ class Search {
         devices_(problem.from.devices()),
         rank_(problem.from.rank()),
         levels_(network.levels().size()),
-        global_(problem.from.global()) {
+        global_(problem.from.global()),
+        extents_(options.extents.empty() ? global_ : options.extents) {
     for (const auto& prime : factorize(devices_)) primes_.push_back(prime.prime);
     for (Size part = 2; part * part <= devices_; ++part) {
       if (devices_ % part != 0) continue;
@@ -250,6 +251,19 @@ class Search {
     for (std::size_t i = 0; i < rank_; ++i) out *= tile_along(state, i);
     return out;
   }
+  /// What of a tile lies in the array: elements, if there are so many times as many along one dimension, and fewer
+  /// along another.
+  [[nodiscard]] std::optional<Size> held(const State& state, std::size_t grown = most_rank,
+                                         std::size_t cut = most_rank, Size factor = 1) const {
+    std::optional<Size> out = 1;
+    for (std::size_t i = 0; i < rank_ && out; ++i) {
+      Size tile = tile_along(state, i);
+      if (i == grown) tile *= factor;
+      if (i == cut) tile /= factor;
+      out = checked_mul(*out, std::min(tile, extents_[i]));
+    }
+    return out;
+  }
   [[nodiscard]] bool fits(Size before, Size after) const {
     if (after > options_.most_tile) return false;
     const auto both = checked_add(before, after);
@@ -366,8 +380,9 @@ class Search {
   void take(std::uint32_t at, const Popped& off) {
     const Members members = network_.members_of(off.digits);
     const Size n = members.back();
-    const auto gathered = checked_mul(off.tile, n);
-    if (gathered && fits(off.tile, *gathered)) {
+    const Size before = held(off.before).value_or(off.tile);
+    const auto gathered = held(off.before, off.dim, nowhere, n);
+    if (gathered && fits(before, *gathered)) {
       const Label label =
           after(off.label, Traffic::allgather(static_cast<Wide>(off.tile), members));
       if (!too_late(label)) {
@@ -375,11 +390,12 @@ class Search {
               {Collective::allgather, off.dim, 0, n, {}});
       }
     }
-    if (!fits(off.tile, off.tile)) return;
     const Label label = after(off.label, Traffic::alltoall(static_cast<Wide>(off.tile), members));
     if (too_late(label)) return;
     for (std::size_t j = 0; j < rank_; ++j) {
       if (j == off.dim || tile_along(off.before, j) % n != 0) continue;
+      const auto moved = held(off.before, off.dim, j, n);
+      if (!moved || !fits(before, *moved)) continue;
       relax(number_of(changed(off.before, off.dim, off.left, j, off.digits)), at, label,
             {Collective::alltoall, off.dim, j, n, {}});
     }
@@ -438,7 +454,8 @@ class Search {
   /// Into the class of what agrees with a state in the digits beyond level l.
   void permutation(std::uint32_t at, const State& state, const Label& label, Size tile,
                    std::size_t l) {
-    if (!fits(tile, tile)) return;
+    const Size here = held(state).value_or(tile);
+    if (!fits(here, here)) return;
     Amounts traffic(levels_, 0);
     traffic[l] = static_cast<Wide>(tile);
     const Label permuted = after(label, traffic);
@@ -697,6 +714,7 @@ class Search {
   std::size_t rank_;
   std::size_t levels_;
   const Shape& global_;
+  const Shape& extents_;
   std::vector<Size> primes_;
   std::vector<Size> factors_;  ///< of the number of devices, without 1
   std::vector<Size> cuts_;     ///< empty: anywhere

@@ -24,7 +24,10 @@ namespace retile::network {
 
 struct SearchOptions {
   Size element_bytes = 4;
-  Size most_tile = 0;                      ///< elements of a tile
+  Size most_tile = 0;  ///< elements of a tile
+  /// Of the array in which tiles lie that were filled up to be even; of what lies beyond nothing counts as held. No
+  /// numbers: tiles are as they are.
+  Shape extents = {};
   std::optional<Size> most_resident = {};  ///< elements before and after a step together
   /// What the search looks at at most: steps from one state to another.
   Size most_work = Size{1} << 20;
