@@ -220,7 +220,6 @@ std::string axes_text(const Problem& problem, const PlanOptions& options, const 
                                    std::pair(CostModel::bytes, "with the fewest bytes received")}) {
     PlanOptions others = options;
     others.cost_model = cost;
-    if (network != nullptr) others.steps = Scope::one_dim;
     const auto planned = plan(problem, others);
     const auto other = planned ? program_of(*planned) : refuse(planned.error());
     if (!other) continue;  // bytes are not counted of all tiles

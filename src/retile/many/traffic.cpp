@@ -105,7 +105,7 @@ Size held_on_the_way(const Way& way) {
   Held held;
   if (way.program) {
     for (const Step& step : way.program->steps) {
-      held.note(*step.claims.tile, std::holds_alternative<Dynslice>(step.op));
+      held.note(*step.claims.tile, keeps_part(step.op));
     }
     return held.most();
   }

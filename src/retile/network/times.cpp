@@ -180,13 +180,17 @@ std::optional<std::vector<bool>> levels_moved(const Network& network, const Devi
   return out;
 }
 
+/// Where the tile of each device comes from, if a table says it; else null.
+const DeviceTable* sources_of(const Op& op) {
+  const auto* const permutation = std::get_if<Allpermute>(&op);
+  return permutation == nullptr ? nullptr : std::get_if<DeviceTable>(&permutation->source);
+}
+
 /// Of tiles that are all alike and move as they are; nothing for other steps.
 std::optional<Amounts> whole_tiles(const Network& network, const Op& op,
                                    const DeviceShapes& tiles) {
-  const auto* const permutation = std::get_if<Allpermute>(&op);
-  if (permutation == nullptr || !tiles.alike()) return std::nullopt;
-  const auto* const source = std::get_if<DeviceTable>(&permutation->source);
-  if (source == nullptr) return std::nullopt;
+  const DeviceTable* const source = sources_of(op);
+  if (source == nullptr || !tiles.alike()) return std::nullopt;
   Amounts out(network.levels().size(), 0);
   const auto tile = static_cast<Wide>(checked_product(tiles.largest()).value_or(0));
   if (const auto levels = levels_moved(network, *source)) {
@@ -242,9 +246,7 @@ std::optional<std::vector<DeviceShapes>> claimed_shapes(const Program& program,
   }
   std::vector<DeviceShapes> out{DeviceShapes(program.from.tile())};
   for (const Step& step : program.steps) {
-    const auto* const permutation = std::get_if<Allpermute>(&step.op);
-    const bool whole =
-        permutation != nullptr && std::holds_alternative<DeviceTable>(permutation->source);
+    const bool whole = sources_of(step.op) != nullptr;
     if (!step.claims.tile || !fits(*step.claims.tile) || (groups_of(step.op) == nullptr && !whole))
       return std::nullopt;
     out.emplace_back(*step.claims.tile);

@@ -27,7 +27,7 @@ std::optional<MemberPlaces> MemberPlaces::find(const std::vector<Size>& members,
   }
   const std::size_t each = out.of_nodes.front().size();
   const bool alike = std::all_of(out.of_nodes.begin(), out.of_nodes.end(),
-                                 [&](const auto& node) { return node.size() == each; });
+                                 [&](const auto& those) { return those.size() == each; });
   if (!alike || each == 1 || out.of_nodes.size() == 1) return std::nullopt;
   return out;
 }
