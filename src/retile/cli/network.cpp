@@ -111,7 +111,9 @@ std::optional<std::vector<Row>> rows_of(const Program& program,
   return out;
 }
 
-std::string timed_text(const network::NetworkPlan& plan, const network::Network& network) {
+}  // namespace
+
+std::string network_text(const network::NetworkPlan& plan, const network::Network& network) {
   std::string out;
   std::vector<std::string> steps;
   std::size_t width = 0;
@@ -146,7 +148,7 @@ std::string timed_text(const network::NetworkPlan& plan, const network::Network&
   return out;
 }
 
-Json timed_object(const network::NetworkPlan& plan, const network::Network& network) {
+Json network_object(const network::NetworkPlan& plan, const network::Network& network) {
   Json out{{"schema", network::network_schema}};
   Json levels = Json::array();
   for (const network::Level& level : network.levels()) {
@@ -168,8 +170,6 @@ Json timed_object(const network::NetworkPlan& plan, const network::Network& netw
   out["program"] = Json::parse(to_json(plan.program));
   return out;
 }
-
-}  // namespace
 
 Result<Links> read_links(const std::string& option) {
   if (option.find(':') != std::string::npos) return Links{option, "--network", false};
@@ -257,18 +257,10 @@ std::string axes_text(const Problem& problem, const PlanOptions& options, const 
   return out;
 }
 
-Json network_object(const network::NetworkPlan& plan, const network::Network& network) {
-  return timed_object(plan, network);
-}
-
-std::string network_text(const network::NetworkPlan& plan, const network::Network& network) {
-  return timed_text(plan, network);
-}
-
 Outcome network_outcome(const network::NetworkPlan& plan, const network::Network& network,
                         bool json) {
   return {.exit = Exit::yes,
-          .out = json ? timed_object(plan, network).dump() + "\n" : timed_text(plan, network)};
+          .out = json ? network_object(plan, network).dump() + "\n" : network_text(plan, network)};
 }
 
 }  // namespace retile::cli

@@ -55,6 +55,12 @@ bool Network::nests(Size stride) const {
                      [&](Size at) { return at % stride == 0 || stride % at == 0; });
 }
 
+bool Network::nests(std::span<const Digit> digits) const {
+  return std::all_of(digits.begin(), digits.end(), [this](const Digit& digit) {
+    return nests(digit.stride) && nests(digit.stride * digit.size);
+  });
+}
+
 std::size_t Network::level_between(Size a, Size b) const {
   std::size_t out = 0;
   for (std::size_t k = 0; k < all_.size(); ++k) {

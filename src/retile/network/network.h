@@ -58,6 +58,8 @@ class Network {
   [[nodiscard]] std::size_t level_of(const Digit& digit) const;
   /// Whether digits that end at a stride lie within one level each, however they are cut further.
   [[nodiscard]] bool nests(Size stride) const;
+  /// Whether all of these begin and end so.
+  [[nodiscard]] bool nests(std::span<const Digit> digits) const;
   /// The outermost level in which two devices differ. Precondition: they are two.
   [[nodiscard]] std::size_t level_between(Size a, Size b) const;
   /// What tells the domain of level l that a device is in from the others; l may be the number of levels.

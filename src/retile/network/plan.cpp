@@ -16,12 +16,8 @@ bool is_searched(const Layout& layout) {
 
 /// Whether no link ends within a digit, but at a divisor of it: only of such digits is there a search.
 bool nests(const Network& network, const Layout& layout) {
-  for (const std::vector<Digit>& digits : layout.digits()) {
-    for (const Digit& digit : digits) {
-      if (!network.nests(digit.stride) || !network.nests(digit.stride * digit.size)) return false;
-    }
-  }
-  return true;
+  return std::all_of(layout.digits().begin(), layout.digits().end(),
+                     [&](const auto& digits) { return network.nests(digits); });
 }
 
 /// Whether that holds of all axes that somebody wrote, so that they have no step that is not searched.

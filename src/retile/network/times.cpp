@@ -40,13 +40,6 @@ Members members_of(const Network& network, const std::vector<Size>& row) {
   return out;
 }
 
-/// Whether levels end where digits do, or at a divisor.
-bool nest(const Network& network, const std::vector<Digit>& digits) {
-  return std::all_of(digits.begin(), digits.end(), [&](const Digit& digit) {
-    return network.nests(digit.stride) && network.nests(digit.stride * digit.size);
-  });
-}
-
 using Share = Amounts (*)(Wide tile, const Members& members);
 
 /// The busiest group's, level by level.
@@ -60,7 +53,7 @@ Result<Amounts> of_groups(const Network& network, const DeviceTable& groups, Siz
   };
   if (network.is_regular(groups)) {
     auto digits = groups.chain()->digits();
-    if (const auto row = take_minor(*digits, groups.columns()); row && nest(network, *row)) {
+    if (const auto row = take_minor(*digits, groups.columns()); row && network.nests(*row)) {
       return share(static_cast<Wide>(tile), network.members_of(*row));
     }
   }
