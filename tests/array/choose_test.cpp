@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <tuple>
 
 #include "retile/array/matching.h"
+#include "retile/network/plan.h"
+#include "retile/network/read.h"
 #include "retile/spmd/judge.h"
 #include "support/samples.h"
 
@@ -17,22 +20,32 @@ namespace {
 
 using Rank = std::tuple<Size, Size>;  // elements moved, elements of inputs on one device
 
-Result<ChoiceReport> chosen(const std::string& text, Size devices, std::optional<Size> limit = {}) {
+/// What one redistribution costs; null: what its steps move.
+using Price = std::function<Result<Size>(const Problem&)>;
+
+Result<ChoiceReport> chosen(const std::string& text, Size devices, std::optional<Size> limit = {},
+                            const Price& price = {}) {
   const text::Input input = {text, "a", true};
   const auto statements = read_statements(input);
   if (!statements) return refuse(statements.error());
-  return choose(*statements, {.devices = devices, .element_bytes = 1, .memory_limit_bytes = limit});
+  return choose(
+      *statements,
+      {.devices = devices, .element_bytes = 1, .memory_limit_bytes = limit, .price = price});
 }
 
 /// What a module's redistributions cost, and its parameters; nothing where it cannot be planned.
-std::optional<Rank> rank_of(const std::string& module) {
+std::optional<Rank> rank_of(const std::string& module, const Price& price) {
   const text::Input input = {module, "m", true};
   const auto read = spmd::read_module(input);
   if (!read) return std::nullopt;
   const auto routes = spmd::routes_of(*read);
   if (!routes) return std::nullopt;
   Size cost = 0, inputs = 0;
-  for (const spmd::Route& route : *routes) cost += route.verdict.cost;
+  for (const spmd::Route& route : *routes) {
+    const Result<Size> priced = price ? price(route.plan->problem) : route.verdict.cost;
+    if (!priced) return std::nullopt;
+    cost += *priced;
+  }
   for (std::size_t x = 0; x < read->parameters; ++x) {
     inputs += read->values[x].type.layout().tile_size();
   }
@@ -42,8 +55,8 @@ std::optional<Rank> rank_of(const std::string& module) {
 /// Every module in which every prime digit of the device number cuts a variable of each statement.
 class Enumeration {
  public:
-  Enumeration(const Statements& all, Size devices, std::optional<Size> limit)
-      : all_(all), limit_(limit) {
+  Enumeration(const Statements& all, Size devices, std::optional<Size> limit, const Price& price)
+      : all_(all), limit_(limit), price_(price) {
     grid_.devices = devices;
     for (Size left = devices, p = 2; left > 1; ++p) {
       for (; left % p == 0; left /= p) digits_.push_back({devices / left, p});
@@ -79,7 +92,7 @@ class Enumeration {
     Grid named = grid_;
     named.axes = {{"devices", grid_.devices}};
     const auto text = text::result_of([&] { return module_of(all_, named); });
-    const auto rank = text ? rank_of(*text) : std::nullopt;
+    const auto rank = text ? rank_of(*text, price_) : std::nullopt;
     if (!rank || (limit_ && std::get<1>(*rank) > *limit_)) return;
     best.push_back(*rank);
     std::sort(best.begin(), best.end());
@@ -88,22 +101,24 @@ class Enumeration {
 
   const Statements& all_;
   std::optional<Size> limit_;
+  const Price& price_;
   std::vector<Digit> digits_;
   Grid grid_;
 };
 
-void expect_best(const std::string& text, Size devices, std::optional<Size> limit = {}) {
+void expect_best(const std::string& text, Size devices, std::optional<Size> limit = {},
+                 const Price& price = {}) {
   SCOPED_TRACE(text + " on " + std::to_string(devices));
   const text::Input input = {text, "a", true};
   const auto statements = read_statements(input);
   ASSERT_TRUE(statements) << statements.error().message;
-  const Enumeration all(*statements, devices, limit);
-  const auto found = chosen(text, devices, limit);
+  const Enumeration all(*statements, devices, limit, price);
+  const auto found = chosen(text, devices, limit, price);
   ASSERT_EQ(found.has_value(), !all.best.empty()) << (found ? "" : found.error().message);
   if (!found) return;
   const auto rank = [](const Choice& c) { return Rank(c.cost, c.input_bytes); };
   EXPECT_EQ(rank(found->best), all.best[0]) << found->module;
-  EXPECT_EQ(rank_of(found->module), rank(found->best)) << found->module;
+  EXPECT_EQ(rank_of(found->module, price), rank(found->best)) << found->module;
   ASSERT_EQ(found->second.has_value(), all.best.size() > 1);
   if (found->second) {
     EXPECT_EQ(rank(*found->second), all.best[1]);
@@ -149,6 +164,27 @@ TEST(Choose, is_the_best_of_all_schedules) {
       "retile.array/1\narray x[4,6] w[6,2] v[2,5]\na[i,j] += x[i,k] * w[k,j]\n"
       "b[i] += v[i,k]\nc[i] += a[i,k] * b[k]\nreturn c : [2{2:2}4]\n",
       4);
+}
+
+/// The time of the plan for groups of two devices with links of their own between them.
+Price time_on(Size devices) {
+  const auto network = network::read_network("2:100GB/s:1ns, *:2GB/s:1ns", "links", {}, devices);
+  EXPECT_TRUE(network);
+  return [network = *network](const Problem& problem) -> Result<Size> {
+    const auto planned = network::plan(problem, network, {.element_bytes = 1});
+    if (!planned) return refuse(planned.error());
+    return planned->time;
+  };
+}
+
+TEST(Choose, says_why_no_redistribution_has_a_price) {
+  const Price none = [](const Problem&) -> Result<Size> {
+    return refuse({.code = Code::size_overflow, .message = "it takes for ever"});
+  };
+  const auto found = chosen(two_products + " : [2{2:2}4, 4]\n", 4, {}, none);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, Code::infeasible);
+  EXPECT_EQ(found.error().notes, std::vector<std::string>{"of one: it takes for ever"});
 }
 
 TEST(Choose, refuses_by_name) {
@@ -208,6 +244,25 @@ std::string drawn(Random& random, int statements, bool products) {
                               ? " : [" + std::to_string(rows) + ", " + std::to_string(columns) + "]"
                               : "";
   return "retile.array/1\narray" + declared + "\n" + lines + "return " + at + end + "\n";
+}
+
+TEST(Choose, is_the_fastest_of_all_schedules_on_a_network) {
+  // Not the one that moves the fewest elements: that gathers over links between groups.
+  const std::string two =
+      "retile.array/1\narray x[3,2] w[2,3] u[3,3]\ny[i,j] += x[i,k] * w[k,j]\n"
+      "z[i,j] += y[i,k] * u[k,j]\nreturn z\n";
+  const Price time = time_on(4);
+  expect_best(two, 4, 8, time);
+  const auto usual = chosen(two, 4, 8);
+  const auto fast = chosen(two, 4, 8, time);
+  ASSERT_TRUE(usual && fast);
+  EXPECT_GT(rank_of(usual->module, time), rank_of(fast->module, time));
+  Random random(11);
+  for (int round = 0; round < support::samples(48); ++round) {
+    const Size devices = round % 2 == 0 ? 4 : 6;
+    const std::string text = drawn(random, static_cast<int>(1 + below(random, 2)), round % 4 == 0);
+    expect_best(text, devices, 4 + below(random, 20), time_on(devices));
+  }
 }
 
 TEST(Choose, random_chains) {

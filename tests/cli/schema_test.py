@@ -210,6 +210,7 @@ CALLS = [
     (["check", "--json", str(ROOT / "examples/foreign/whole_array.hlo")], ""),
     (["check", "--json", "--shrink", "--peer", PEER, "--mesh", "x:4,y:6", "--from", "[3{x}12, 2{y}12]", "--to", "[12, 3{x}12]"], ""),
     (["partition", "--json", "--choose", "--devices", "4", str(ARRAY / "choice.array")], ""),
+    (["partition", "--json", "--choose", "--devices", "4", "--network", "2:1GB/s:1us,*:1MB/s:1us", str(ARRAY / "choice.array")], ""),
     (["check", "--json"], example("dot_product")),
     (["check", "--json"], example("dot_product").replace("as sum{d}[8, 8]", "as [8, 8]")),
     (["check", "--json"], example("listing_3")),

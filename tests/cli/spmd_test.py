@@ -1,6 +1,7 @@
 """Modules in `check`, `lower` and `run`: examples, JSON, exit codes, bad input, and the oracle's word on the same texts."""
 
 import json
+import re
 import os
 import subprocess
 import tempfile
@@ -107,6 +108,72 @@ class Modules(Case):
                 done = retile("partition", path, *arguments)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                 self.assertIn(words, done.stderr)
+
+    def test_schedules_that_take_the_least_time_on_a_network(self):
+        text = (
+            "retile.array/1\narray x[3,2] w[2,3] u[3,3]\ny[i,j] += x[i,k] * w[k,j]\n"
+            "z[i,j] += y[i,k] * u[k,j]\nreturn z\n"
+        )
+        links = ["--network", "2:100GB/s:1ns,*:2GB/s:1ns"]
+        choose = ["partition", "-", "--choose", "--devices", "4", "--dtype", "f64", "--memory-limit", "64"]
+        usual = json.loads(retile(*choose, "--json", stdin=text).stdout)
+        done = retile(*choose, *links, "--json", stdin=text)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual([level["name"] for level in found["levels"]], ["2", "*"])
+        self.assertNotEqual(found["best"]["schedules"], usual["best"]["schedules"])
+        self.assertEqual(sum(found["best"]["times_ps"]), found["best"]["time_ps"])
+        self.assertNotIn("cost", found["best"])
+        # The times are those of the plans that `lower --network` prints.
+        self.assertEqual(self.time_of(found["module"], links), found["best"]["time_ps"])
+        self.assertLess(found["best"]["time_ps"], self.time_of(usual["module"], links))
+        self.assertRegex(retile(*choose, *links, stdin=text).stdout, r"^# fastest of all assignments of digits: takes \d")
+        lowered = retile("lower", "-", *links, "--dtype", "f64", stdin=found["module"])
+        self.assertEqual(lowered.returncode, 0, lowered.stderr)
+        self.assertEqual(verdict(lowered.stdout)[0], 0)
+        for arguments, words in (
+            ([*choose, "--network", "dp:1GB/s:1us,*:1MB/s:1us"], "the mesh has no axis dp"),
+            ([*choose, "--network", "3:1GB/s:1us,*:1MB/s:1us"], "are not groups of 3"),
+            ([*choose, "--network", "*:0GB/s:1us"], "--network"),
+            (["partition", "-", *links], "are for --choose"),
+        ):
+            with self.subTest(words):
+                done = retile(*arguments, stdin=text)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(words, done.stderr)
+
+    def time_of(self, module, links):
+        """What the redistributions of a module take, each by its plan for a network."""
+        lines = module.splitlines()
+        mesh = next(line for line in lines if line.startswith("mesh ")).split()[1]
+        types = dict(re.findall(r"(\w+) : (\[[^]]*\])", lines[2]))
+        out = 0
+        for line in lines:
+            if made := re.match(r"(\w+) = spmd .* as (.*)", line):
+                types[made[1]] = made[2]
+            elif made := re.match(r"(\w+) = redistribute (\w+) as (.*)", line):
+                types[made[1]] = made[3]
+                done = retile("plan", "--mesh", mesh, types[made[2]], made[3], *links, "--dtype", "f64", "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                out += json.loads(done.stdout)["time_ps"]
+        return out
+
+    def test_a_module_is_lowered_for_a_network(self):
+        # Two gathers at once take what leaves a group first; by elements either order is as cheap.
+        module = "retile.spmd/1\nmesh o:2,i:4\nfn main(x : [8{o,i}64, 64]) -> [64, 8{o,i}64]\ny = redistribute x as [64, 8{o,i}64]\nreturn y\n"
+        links = "i:100GB/s:1us,o:1GB/s:1us"
+        done = retile("lower", "-", "--network", links, stdin=module)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(verdict(done.stdout)[0], 0)
+        for arguments, words in (
+            (["--network", "z:1GB/s:1us,*:1GB/s:1us"], "the mesh has no axis z"),
+            (["--network", links, "--memory-limit", "1KiB"], "a module is printed as a module"),
+            (["--network", links, "--direct"], "--network"),
+        ):
+            with self.subTest(words):
+                wrong = retile("lower", "-", *arguments, stdin=module)
+                self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), wrong.stderr)
+                self.assertIn(words, wrong.stderr)
 
     def test_two_products_on_64_devices(self):
         text = "retile.array/1\narray x[4096,1024] w[1024,4096] u[4096,1024]\ny[i,j] += x[i,k] * w[k,j]\nz[i,j] += y[i,k] * u[k,j]\nreturn z\n"

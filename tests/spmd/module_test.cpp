@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "retile/exec/exchange/direct.h"
 #include "retile/exec/sim/executor.h"
 #include "retile/spmd/judge.h"
 #include "retile/spmd/run/run.h"
@@ -149,6 +150,46 @@ return b
   const std::string used = test::replaced(
       test::replaced(two, "return b", "c = spmd a { a } as [1{x,y}4, 4]\nreturn b"), "", "");
   EXPECT_NE(lowered_text(used).find("a = redistribute x"), std::string::npos);
+}
+
+TEST(Lowered, redistributions_go_as_the_planner_says) {
+  const std::string text = R"(retile.spmd/1
+mesh x:2,y:2
+fn main(x : [2{x}4, 4]) -> [4, 2{x}4]
+a = redistribute x as [1{x,y}4, 4]
+b = redistribute a as [4, 2{x}4]
+return b
+)";
+  const text::Input input = {text, "m", true};
+  const auto module = read_module(input);
+  ASSERT_TRUE(module);
+  // One exchange each, which costs what it is told.
+  const auto exchanges = [&](Size whole, Size parts) {
+    const Planner planner = {[=](const Problem& problem) -> Result<Planner::Steps> {
+                               auto program = direct(problem);
+                               if (!program) return refuse(program.error());
+                               const bool is_whole =
+                                   problem.from.tile_size() == problem.to.tile_size();
+                               return Planner::Steps{*std::move(program), is_whole ? whole : parts};
+                             },
+                             [](Size cost) { return std::to_string(cost) + " stamps"; }};
+    return lowered(*module, text, planner).value();
+  };
+  const std::string one = exchanges(7, 4);
+  EXPECT_NE(one.find("# a and this in one: cost 7 stamps, apart 8 stamps\n"), std::string::npos)
+      << one;
+  EXPECT_NE(one.find("exchange"), std::string::npos);
+  const std::string two = exchanges(9, 4);
+  EXPECT_EQ(two.find("in one"), std::string::npos) << two;
+  EXPECT_NE(two.find("a = redistribute x as [1{x,y}4, 4] {"), std::string::npos) << two;
+  // What the planner refuses has the place of the statement.
+  const Planner none = {[](const Problem&) -> Result<Planner::Steps> {
+                          return refuse({.code = Code::size_overflow, .message = "for ever"});
+                        },
+                        [](Size) { return std::string(); }};
+  const auto refused = lowered(*module, text, none);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().source, "m:4");
 }
 
 // Runs.

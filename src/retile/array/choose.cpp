@@ -279,6 +279,11 @@ class Choosing {
     return read_.emplace(spelling, layouts_->read(scanner).layout).first->second;
   }
 
+  static Result<Size> elements_moved(const Problem& problem) {
+    const auto planned = plan(problem);
+    if (!planned) return refuse(planned.error());
+    return planned->cost;
+  }
   /// What the best redistribution costs; infinite where there is none.
   Size cost(const std::string& from, const std::string& to) {
     if (from == to) return 0;
@@ -287,8 +292,12 @@ class Choosing {
     Size out = infinite;
     const auto problem = Problem::make(layout(from), layout(to));
     if (problem) {
-      const auto planned = plan(*problem);
-      if (planned) out = planned->cost;
+      const auto priced = options_.price ? options_.price(*problem) : elements_moved(*problem);
+      if (priced) {
+        out = *priced;
+      } else {
+        unpriced_ = priced.error();
+      }
     }
     costs_.emplace(std::pair(from, to), out);
     if (options_.progress) {
@@ -456,8 +465,10 @@ class Choosing {
 
   [[noreturn]] void fail_limit() {
     if (!limit()) {
-      throw text::Failure{{.code = Code::infeasible,
-                           .message = "no redistributions lead from statement to statement"}};
+      Diagnostic none{.code = Code::infeasible,
+                      .message = "no redistributions lead from statement to statement"};
+      if (unpriced_) none.notes.push_back("of one: " + unpriced_->message);
+      throw text::Failure{std::move(none)};
     }
     Size least = 0;
     for (const auto& placements : placements_) {
@@ -535,6 +546,7 @@ class Choosing {
   std::map<std::pair<std::size_t, std::string>, std::vector<Reached>> reached_;
   std::map<std::string, Layout> read_;
   std::map<std::pair<std::string, std::string>, Size> costs_;
+  std::optional<Diagnostic> unpriced_;  // why a redistribution has no price
 };
 
 }  // namespace

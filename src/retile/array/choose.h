@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/array/statements.h"
+#include "retile/core/problem.h"
 
 namespace retile::array {
 
@@ -16,6 +17,8 @@ struct ChoiceOptions {
   Size element_bytes = 4;
   /// Most bytes of the local inputs of all statements, on one device.
   std::optional<Size> memory_limit_bytes = {};
+  /// What one redistribution costs; without it, the elements that plan() moves. \error where there is none
+  std::function<Result<Size>(const Problem&)> price = {};
   /// Told how many redistributions were planned, of how many at most.
   std::function<void(Size done, Size total)> progress = {};
 };
@@ -24,7 +27,7 @@ struct ChoiceOptions {
 struct Choice {
   /// `y: i in 2 by a, k in 2 by b`, by statement; a digit that is no axis is stride:size.
   std::vector<std::string> schedules;
-  /// Elements moved before each statement, by statement, and behind the last one.
+  /// Of what is moved before each statement, by statement, and behind the last one: elements, or as `price` says.
   std::vector<Size> costs;
   Size cost = 0;             ///< their sum, Fig. 11
   Size input_bytes = 0;      ///< local inputs of all statements

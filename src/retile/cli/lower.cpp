@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* lower_footer = R"(
 Instead of --mesh, FROM and TO: a file with a module, retile.spmd/1, or - for stdin. It is printed with
-the steps of every redistribution.
+the steps of every redistribution; with --network and --dtype these are plans for that network.
 
 Exit codes: 0 a Program, 1 none of --collectives or within --memory-limit, 2 the input cannot be read or --as cannot say the
 plan, 3 more than 2^22 transfers of an exchange.
@@ -35,7 +35,8 @@ Examples:
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --as sdy
   retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB
   retile lower --many parameters.jsonl --rank 0 --json
-  retile lower listing_3.spmd)";
+  retile lower listing_3.spmd
+  retile lower listing_3.spmd --network '*:50GB/s:15us')";
 
 class LowerVerb final : public Verb {
  public:
@@ -88,8 +89,8 @@ class LowerVerb final : public Verb {
     if (rank_) return Complaint{"--rank is for --many"};
     if (!is_module()) return problem_.missing();
     if (node_ || form_ || json_ || direct_ || planning_.collectives || planning_.one_dim ||
-        counts_bytes) {
-      return Complaint{"a module is printed as a module, with plans of its own"};
+        planning_.memory_limit || planning_.cost) {
+      return Complaint{"a module is printed as a module, with plans of its own or for a --network"};
     }
     return std::nullopt;
   }
@@ -156,8 +157,34 @@ class LowerVerb final : public Verb {
     const std::string source = *problem_.from == "-" ? "stdin" : *problem_.from;
     const auto module = spmd::read_module({.text = *text, .source = source, .numbered = true});
     if (!module) return failed(module.error());
-    auto out = spmd::lowered(*module, *text);
+    auto planner = module_planner(*module);
+    if (!planner) return failed(planner.error());
+    auto out = spmd::lowered(*module, *text, *planner);
     return out ? Outcome{.out = *std::move(out)} : failed(out.error());
+  }
+  [[nodiscard]] Result<spmd::Planner> module_planner(const spmd::Module& module) const {
+    if (!network_) return spmd::usual_planner();
+    const auto options = planning();
+    if (!options) return refuse(options.error());
+    const auto links = read_links(*network_);
+    if (!links) return refuse(links.error());
+    if (module.has_order) {
+      return refuse(about_argument(Code::unsupported, "--network", *network_,
+                                   "the module has an order of its devices",
+                                   {"without --network, plans are of fewest elements"}));
+    }
+    auto known = read_network(*links, module.mesh, module.devices);
+    if (!known) return refuse(known.error());
+    return network_planner(*std::move(known), *options);
+  }
+  static spmd::Planner network_planner(network::Network known, const PlanOptions& options) {
+    return {[known = std::move(known),
+             options](const Problem& problem) -> Result<spmd::Planner::Steps> {
+              auto planned = network::plan(problem, known, options);
+              if (!planned) return refuse(planned.error());
+              return spmd::Planner::Steps{std::move(planned->program), planned->time};
+            },
+            time_text};
   }
 
   [[nodiscard]] Result<Program> make(const Problem& problem, const PlanOptions& options,

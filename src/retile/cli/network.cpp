@@ -148,15 +148,19 @@ std::string network_text(const network::NetworkPlan& plan, const network::Networ
   return out;
 }
 
+Json levels_json(const network::Network& network) {
+  Json out = Json::array();
+  for (const network::Level& level : network.levels()) {
+    out.push_back({{"name", level.name},
+                   {"bytes_per_second", level.link.bytes_per_second},
+                   {"latency_ps", level.link.latency}});
+  }
+  return out;
+}
+
 Json network_object(const network::NetworkPlan& plan, const network::Network& network) {
   Json out{{"schema", network::network_schema}};
-  Json levels = Json::array();
-  for (const network::Level& level : network.levels()) {
-    levels.push_back({{"name", level.name},
-                      {"bytes_per_second", level.link.bytes_per_second},
-                      {"latency_ps", level.link.latency}});
-  }
-  out["levels"] = std::move(levels);
+  out["levels"] = levels_json(network);
   Json steps = Json::array();
   for (const network::StepTime& step : plan.steps) {
     steps.push_back({{"time_ps", step.time}, {"bytes", step.bytes}});
@@ -178,11 +182,13 @@ Result<Links> read_links(const std::string& option) {
   return Links{*std::move(file), option == "-" ? "stdin" : option, true};
 }
 
+Result<network::Network> read_network(const Links& links, const Mesh& mesh, Size devices) {
+  return network::read_network(links.text, links.source, mesh, devices, links.in_lines);
+}
+
 Result<network::Network> read_network(const Links& links, const Problem& problem) {
   const bool named = problem.spelling && problem.spelling->in_order();
-  auto read =
-      network::read_network(links.text, links.source, named ? problem.spelling->mesh : Mesh{},
-                            problem.from.devices(), links.in_lines);
+  auto read = read_network(links, named ? problem.spelling->mesh : Mesh{}, problem.from.devices());
   // Groups are of numbers, and the levels of a network of places.
   if (!read || !problem.numbers.are_listed()) return read;
   for (const network::Level& level : read->levels()) {

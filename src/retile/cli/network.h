@@ -33,7 +33,11 @@ struct Links {
 /// \error file_error
 [[nodiscard]] Result<Links> read_links(const std::string& option);
 
-/// What links are between the devices of a problem.
+/// What links are between the devices of a mesh.
+/// \error as network::read_network
+[[nodiscard]] Result<network::Network> read_network(const Links& links, const Mesh& mesh,
+                                                    Size devices);
+/// And between those of a problem.
 /// \error as network::read_network; unsupported (groups of devices that have listed numbers)
 [[nodiscard]] Result<network::Network> read_network(const Links& links, const Problem& problem);
 
@@ -46,6 +50,9 @@ struct Links {
 [[nodiscard]] std::string axes_text(const Problem& problem, const PlanOptions& options,
                                     const Program& program, const std::vector<std::string>& labels,
                                     bool in_bytes, const network::Network* network);
+
+/// Bandwidths and latencies, from the inside out; the levels of retile.network/1.
+[[nodiscard]] report::Json levels_json(const network::Network& network);
 
 /// Three digits and a unit, such as `37.6 us`.
 [[nodiscard]] std::string time_text(Size picoseconds);

@@ -8,6 +8,7 @@
 
 #include "retile/array/choose.h"
 #include "retile/cli/json.h"
+#include "retile/cli/network.h"
 #include "retile/cli/progress.h"
 #include "retile/cli/verb.h"
 #include "retile/core/names.h"
@@ -18,7 +19,9 @@ namespace {
 
 constexpr const char* partition_footer = R"HELP(
 With --choose the schedule is looked for that moves fewest elements, as the planner's best
-redistributions do; chains and trees of statements, all of whose work is cut among all devices.
+redistributions do; chains and trees of statements, all of whose work is cut among all devices. With
+--network it is the one whose redistributions take the least time together, each by the plan for that network.
+`retile lower MODULE --network LINKS` prints these plans.
 
 Exit codes: 0 printed, 1 no schedule keeps --memory-limit, 2 FILE cannot be read, or no module says it,
 3 more candidates than are looked at.
@@ -27,7 +30,8 @@ Examples:
   retile partition mlp.array
   retile partition matmul.array --schedule c=i:2,k:2
   retile partition chain.array --devices 64 --choose
-  retile partition chain.array --devices 8 --choose --memory-limit 64MiB --json)HELP";
+  retile partition chain.array --devices 8 --choose --memory-limit 64MiB --json
+  retile partition chain.array --devices 8 --choose --network '4:450GB/s:5us,*:50GB/s:15us')HELP";
 
 struct PartitionArguments {
   std::optional<std::string> file;
@@ -35,45 +39,57 @@ struct PartitionArguments {
   std::optional<std::string> devices;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;
+  std::optional<std::string> network;
   bool choose = false;
   bool json = false;
 };
 
-Json choice_json(const array::Choice& choice) {
+/// What redistributions are counted in: elements, or what they take on a network.
+using MaybeNetwork = std::optional<network::Network>;
+
+Json choice_json(const array::Choice& choice, const MaybeNetwork& network) {
   Json out;
   out["schedules"] = choice.schedules;
-  out["cost"] = choice.cost;
-  out["costs"] = choice.costs;
+  out[network ? "time_ps" : "cost"] = choice.cost;
+  out[network ? "times_ps" : "costs"] = choice.costs;
   out["input_bytes"] = choice.input_bytes;
   out["temporary_bytes"] = choice.temporary_bytes;
   return out;
 }
 
-std::string report_json(const array::ChoiceReport& report, Size devices) {
+std::string report_json(const array::ChoiceReport& report, Size devices,
+                        const MaybeNetwork& network) {
   Json out;
   out["schema"] = "retile.choice/1";
   out["devices"] = devices;
+  if (network) out["levels"] = levels_json(*network);
   out["all_digits"] = report.all_digits;
   out["candidates"] = report.candidates;
   out["planned"] = report.planned;
-  out["best"] = choice_json(report.best);
-  out["second"] = report.second ? choice_json(*report.second) : Json(nullptr);
+  out["best"] = choice_json(report.best, network);
+  out["second"] = report.second ? choice_json(*report.second, network) : Json(nullptr);
   out["module"] = report.module;
   return line_of(out);
 }
 
-std::string choice_text(std::string_view what, const array::Choice& choice) {
+/// What redistributions cost, with a verb.
+std::string moved_text(Size cost, const MaybeNetwork& network) {
+  return network ? "takes " + time_text(cost) : "moves " + counted(cost, "element");
+}
+
+std::string choice_text(std::string_view what, const array::Choice& choice,
+                        const MaybeNetwork& network) {
   std::string out =
-      fmt::format("# {}: moves {}; inputs {} bytes a device, temporaries {} bytes\n", what,
-                  counted(choice.cost, "element"), choice.input_bytes, choice.temporary_bytes);
+      fmt::format("# {}: {}; inputs {} bytes a device, temporaries {} bytes\n", what,
+                  moved_text(choice.cost, network), choice.input_bytes, choice.temporary_bytes);
   for (const std::string& schedule : choice.schedules) out += fmt::format("#   {}\n", schedule);
   return out;
 }
 
 /// Why the second best is second.
-std::string why_second(const array::ChoiceReport& report) {
+std::string why_second(const array::ChoiceReport& report, const MaybeNetwork& network) {
   const Size more = report.second->cost - report.best.cost;
-  if (more > 0) return fmt::format("second best, which moves {} more", counted(more, "element"));
+  if (more > 0) return fmt::format("second best, which {} more", moved_text(more, network));
   const Size bytes = report.second->input_bytes - report.best.input_bytes;
   if (bytes > 0) return fmt::format("second best, whose inputs take {} bytes more", bytes);
   const Size temporaries = report.second->temporary_bytes - report.best.temporary_bytes;
@@ -83,13 +99,21 @@ std::string why_second(const array::ChoiceReport& report) {
   return "as good, and found later";
 }
 
-std::string report_text(const array::ChoiceReport& report) {
+std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& network) {
   const std::string among =
       report.all_digits ? "all assignments of digits"
                         : "numbers of pieces and orders of variables, each with one run of digits";
-  std::string out = choice_text(fmt::format("cheapest of {}", among), report.best);
-  if (report.second) out += choice_text(why_second(report), *report.second);
+  std::string out = choice_text(fmt::format("{} of {}", network ? "fastest" : "cheapest", among),
+                                report.best, network);
+  if (report.second) out += choice_text(why_second(report, network), *report.second, network);
   return out + report.module;
+}
+
+/// What one redistribution takes; picoseconds.
+Result<Size> time_on(const network::Network& known, const Problem& problem, Size element_bytes) {
+  const auto planned = network::plan(problem, known, {.element_bytes = element_bytes});
+  if (!planned) return refuse(planned.error());
+  return planned->time;
 }
 
 Outcome choose(const PartitionArguments& arguments, const array::Statements& statements) {
@@ -106,6 +130,18 @@ Outcome choose(const PartitionArguments& arguments, const array::Statements& sta
     if (!type) return failed(type.error());
     options.element_bytes = type->bytes;
   }
+  MaybeNetwork known;
+  if (arguments.network) {
+    const auto links = read_links(*arguments.network);
+    if (!links) return failed(links.error());
+    // Which axes there will be is chosen, so links are between groups of devices.
+    auto read = read_network(*links, Mesh{}, *devices);
+    if (!read) return failed(read.error());
+    known = *std::move(read);
+    options.price = [&known, bytes = options.element_bytes](const Problem& problem) {
+      return time_on(*known, problem, bytes);
+    };
+  }
   Progress progress(stderr_of_this());
   options.progress = [&progress](Size done, Size total) { progress.update("plan", done, total); };
   const auto report = array::choose(statements, options);
@@ -113,8 +149,9 @@ Outcome choose(const PartitionArguments& arguments, const array::Statements& sta
     const bool no = report.error().code == Code::infeasible;
     return no ? failed(Exit::no, report.error()) : failed(report.error());
   }
-  return {.exit = Exit::yes,
-          .out = arguments.json ? report_json(*report, *devices) : report_text(*report)};
+  return {
+      .exit = Exit::yes,
+      .out = arguments.json ? report_json(*report, *devices, known) : report_text(*report, known)};
 }
 
 Outcome work_on(const PartitionArguments& arguments) {
@@ -157,6 +194,10 @@ class PartitionVerb final : public Verb {
                  "TiB, kB, MB, GB, TB",
                  "BYTES");
     options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
+    options.text("--network", given_.network,
+                 "of --choose: the schedule whose redistributions take the least time: links as "
+                 "'8:450GB/s:5us,*:50GB/s:15us', by groups of successive devices; or a file",
+                 "LINKS");
     options.flag("--json", given_.json, "of --choose: print one JSON object, retile.choice/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
@@ -165,8 +206,9 @@ class PartitionVerb final : public Verb {
     if (given_.choose && given_.schedule) {
       return Complaint{"--choose finds the schedule that --schedule says"};
     }
-    if (!given_.choose && (given_.devices || given_.memory_limit || given_.dtype || given_.json)) {
-      return Complaint{"--devices, --memory-limit, --dtype and --json are for --choose"};
+    if (!given_.choose &&
+        (given_.devices || given_.memory_limit || given_.dtype || given_.network || given_.json)) {
+      return Complaint{"--devices, --memory-limit, --dtype, --network and --json are for --choose"};
     }
     return std::nullopt;
   }

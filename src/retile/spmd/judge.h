@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -81,9 +82,24 @@ struct JudgeOptions {
 [[nodiscard]] Result<std::vector<Route>> routes_of(const Module& module,
                                                    const CheckOptions& options = {});
 
+/// How redistributions are planned.
+struct Planner {
+  /// The steps of one, and what they cost.
+  struct Steps {
+    Program program;
+    Size cost = 0;
+  };
+  std::function<Result<Steps>(const Problem&)> plan;
+  std::function<std::string(Size)> cost_text;  ///< as comments say it
+};
+
+/// By plan(), whose cost is in elements.
+[[nodiscard]] Planner usual_planner();
+
 /// The module with the steps of every redistribution in a block behind it. Of two in a row whose
 /// middle nothing else uses one is made, where that is not dearer; a comment says both costs.
-/// \error as judge()
-[[nodiscard]] Result<std::string> lowered(const Module& module, std::string_view text);
+/// \error as judge(), and those of the planner
+[[nodiscard]] Result<std::string> lowered(const Module& module, std::string_view text,
+                                          const Planner& planner = usual_planner());
 
 }  // namespace retile::spmd

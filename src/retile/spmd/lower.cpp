@@ -16,7 +16,7 @@ namespace {
 /// A redistribution as it is printed: from another value, perhaps, than the one that it stands behind.
 struct Printed {
   std::size_t argument = 0;
-  Route route;
+  Planner::Steps steps;
   bool is_gone = false;  ///< the one behind it does its work
   std::string comment;
 };
@@ -35,36 +35,39 @@ std::vector<Size> uses_of(const Module& module) {
   return out;
 }
 
-Result<Route> routed(const Module& module, std::size_t from, std::size_t statement) {
-  auto out = route_of(module.values[from].type.layout(),
-                      module.values[module.body[statement].value].type.layout(), {});
+Result<Planner::Steps> routed(const Module& module, const Planner& planner, std::size_t from,
+                              std::size_t statement) {
+  const auto problem = Problem::make(module.values[from].type.layout(),
+                                     module.values[module.body[statement].value].type.layout());
+  auto out = problem ? planner.plan(*problem) : refuse(problem.error());
   if (out) return out;
   return text::result_of(
-      [&]() -> Route { text::fail_with(module.body[statement].place, out.error()); });
+      [&]() -> Planner::Steps { text::fail_with(module.body[statement].place, out.error()); });
 }
 
 /// The redistributions that have no steps yet, by statement.
-Result<std::map<std::size_t, Printed>> planned(const Module& module) {
+Result<std::map<std::size_t, Printed>> planned(const Module& module, const Planner& planner) {
   const std::vector<Size> uses = uses_of(module);
   std::map<std::size_t, Printed> out;
   for (std::size_t s = 0; s < module.body.size(); ++s) {
     const auto* op = std::get_if<RedistributeOp>(&module.body[s].op);
     if (op == nullptr || op->program) continue;
-    auto route = routed(module, op->argument, s);
-    if (!route) return refuse(route.error());
-    Printed printed{.argument = op->argument, .route = *std::move(route), .comment = {}};
+    auto steps = routed(module, planner, op->argument, s);
+    if (!steps) return refuse(steps.error());
+    Printed printed{.argument = op->argument, .steps = *std::move(steps), .comment = {}};
     // Fusion: redistribute L2 of redistribute L1 is redistribute L2. [PartIR; D-REDISTRIBUTE]
     const auto before = std::find_if(out.begin(), out.end(), [&](const auto& entry) {
       return module.body[entry.first].value == op->argument;
     });
     if (before != out.end() && uses[op->argument] == 1) {
-      auto fused = routed(module, before->second.argument, s);
-      const Size apart = before->second.route.verdict.cost + printed.route.verdict.cost;
-      if (fused && fused->verdict.cost <= apart) {
-        printed.comment = fmt::format("# {} and this in one: cost {}, apart {}",
-                                      module.values[op->argument].name, fused->verdict.cost, apart);
+      auto fused = routed(module, planner, before->second.argument, s);
+      const auto apart = checked_add(before->second.steps.cost, printed.steps.cost);
+      if (fused && apart && fused->cost <= *apart) {
+        printed.comment =
+            fmt::format("# {} and this in one: cost {}, apart {}", module.values[op->argument].name,
+                        planner.cost_text(fused->cost), planner.cost_text(*apart));
         printed.argument = before->second.argument;
-        printed.route = *std::move(fused);
+        printed.steps = *std::move(fused);
         before->second.is_gone = true;
       }
     }
@@ -85,7 +88,7 @@ std::string printed_text(const Module& module, std::size_t statement, const Prin
   std::string out = printed.comment.empty() ? "" : printed.comment + "\n";
   out += fmt::format("{} = redistribute {} as {} {{\n", name_text(made.name),
                      name_text(module.values[printed.argument].name), made.type.text);
-  Program program = printed.route.program;
+  Program program = printed.steps.program;
   // Under an order, digits in a text are digits of positions.
   if (!module.has_order) program.mesh = module.mesh;
   for (Step& step : program.steps) {
@@ -98,8 +101,17 @@ std::string printed_text(const Module& module, std::size_t statement, const Prin
 
 }  // namespace
 
-Result<std::string> lowered(const Module& module, std::string_view text) {
-  const auto redistributions = planned(module);
+Planner usual_planner() {
+  return {[](const Problem& problem) -> Result<Planner::Steps> {
+            auto route = route_of(problem.from, problem.to, {});
+            if (!route) return refuse(route.error());
+            return Planner::Steps{std::move(route->program), route->verdict.cost};
+          },
+          [](Size cost) { return fmt::format("{}", cost); }};
+}
+
+Result<std::string> lowered(const Module& module, std::string_view text, const Planner& planner) {
+  const auto redistributions = planned(module, planner);
   if (!redistributions) return refuse(redistributions.error());
   std::string out;
   std::size_t copied = 0;
