@@ -5,6 +5,7 @@
 
 #include "retile/lower/lower.h"
 #include "retile/network/timed_search.h"
+#include "retile/network/two_exchanges.h"
 
 namespace retile::network {
 namespace {
@@ -69,6 +70,25 @@ Result<NetworkPlan> timed(Program program, const Network& network, Size element_
   return NetworkPlan{.program = std::move(program), .steps = *std::move(steps), .time = *time};
 }
 
+/// In the place of one exchange two, where these take less time.
+Result<NetworkPlan> faster_exchange(NetworkPlan one, const Problem& problem, const Network& network,
+                                    const PlanOptions& options) {
+  std::optional<Size> most_resident;
+  if (options.memory_limit_bytes) {
+    most_resident = *options.memory_limit_bytes / options.element_bytes;
+  }
+  for (std::size_t level = 1; level < network.levels().size(); ++level) {
+    auto two = two_exchanges(problem, network, level, most_resident);
+    if (!two) continue;
+    auto made = timed(*std::move(two), network, options.element_bytes);
+    if (!made || made->time >= one.time) continue;
+    one.program = std::move(made->program);
+    one.steps = std::move(made->steps);
+    one.time = made->time;
+  }
+  return one;
+}
+
 }  // namespace
 
 Result<NetworkPlan> plan(const Problem& problem, const Network& network,
@@ -83,13 +103,13 @@ Result<NetworkPlan> plan(const Problem& problem, const Network& network,
   if (!usual_plan) return usual_plan;
   NetworkPlan out = *std::move(usual_plan);
   out.usual_time = out.time;
+  if (planned->exchange) return faster_exchange(std::move(out), problem, network, options);
   // Tiles that are filled up to be even go by steps of the even problem (U1).
   const bool is_uneven = planned->uneven.has_value();
   const Problem& even = is_uneven ? planned->problem : problem;
-  if (planned->device_at || planned->array || planned->exchange || !planned->legs.empty() ||
-      !is_searched(even.from) || !is_searched(even.to) || !nests(network, even.from) ||
-      !nests(network, even.to) || even.from.rank() > most_rank ||
-      even.from.devices() > most_searched_devices) {
+  if (planned->device_at || planned->array || !planned->legs.empty() || !is_searched(even.from) ||
+      !is_searched(even.to) || !nests(network, even.from) || !nests(network, even.to) ||
+      even.from.rank() > most_rank || even.from.devices() > most_searched_devices) {
     return out;
   }
   SearchOptions search_options{.element_bytes = options.element_bytes,
