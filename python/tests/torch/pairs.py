@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Random pairs of placements on processes that gloo connects, done by our plans and by torch's own way: every element, and the time.
 
-    python python/tests/torch/pairs.py results.json [--ranks 4 8] [--pairs 1000] [--seed 1] [--elements 262144] [--repeat 5]
+    python python/tests/torch/pairs.py results.json [--ranks 4 8] [--pairs 1000] [--seed 1] [--elements 262144] [--repeat 5] [--go-on]
 
 A pair is a mesh, a shape with extents that often do not divide, placements before and after, and a type of elements. It is done
 by `optimal()` forward, backward, compiled and compiled backward; each rank's tile is compared with what the placements say, each element by
 a value of its own. What no plan does raises, so nothing is left to torch. Then an array of about so many elements with the same
 placements is moved by both ways in turn. The file, which is written anew after every hundred pairs, lists all of them, and those in which
-ours was slower by more than a tenth.
+ours was slower by more than a tenth. With --go-on it is continued where it ends.
 
 Times are medians of calls in microseconds, each call that of the slowest rank. `load` is that of the machine before and after.
 """
@@ -146,13 +146,13 @@ def job(rank, seed, count, elements, repeat, spoil):
     return [{**one["row"], "planned": planned} for one in problems]
 
 
-def rows_of(count, pairs, seed, elements, repeat, spoil=False, then=lambda rows: None):
+def rows_of(count, pairs, seed, elements, repeat, spoil=False, then=lambda rows: None, had=()):
     import torch
     with torch.no_grad():  # what a first compilation imports, once, before the ranks fork
         torch.compile(lambda x: x + 1, backend="aot_eager")(torch.ones(1))
     torch._dynamo.reset()
-    ranks.SECONDS, rows = 900, []
-    for first in range(0, pairs, CHUNK):
+    ranks.SECONDS, rows = 900, list(had)
+    for first in range(len(rows), pairs, CHUNK):
         said = ranks.run(count, job, f"{seed} {count} {first}", min(CHUNK, pairs - first), elements, repeat, spoil)
         for k, every in enumerate(zip(*said)):
             rows.append(every[k % count])
@@ -188,12 +188,23 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--elements", type=int, default=1 << 18)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--go-on", action="store_true")
     given = parser.parse_args()
-    load, before = [os.getloadavg()[0]], []
+    load, before, had = [os.getloadavg()[0]], [], had_in(given) if given.go_on else []
     for count in given.ranks:
-        before += rows_of(count, given.pairs, given.seed, given.elements, given.repeat, then=lambda rows: write(given, load, before + rows))
+        before += rows_of(count, given.pairs, given.seed, given.elements, given.repeat, then=lambda rows: write(given, load, before + rows),
+                          had=[one for one in had if one["ranks"] == count])
     said = write(given, load, before)
     return 0 if all(one["right"] == one["planned"] == one["pairs"] for one in said.values()) else 1
+
+
+def had_in(given):
+    """The pairs of a file that was written with the same settings."""
+    with open(given.file, encoding="ascii") as file:
+        had = json.load(file)
+    if any(had[name] != getattr(given, name) for name in ("seed", "elements", "repeat")):
+        raise SystemExit(f"{given.file} has another --seed, --elements or --repeat")
+    return had["problems"]
 
 
 def write(given, load, rows):
