@@ -7,6 +7,7 @@ namespace retile::cli {
 
 using report::Json;
 using report::line_of;
+using report::object_of;
 using report::or_null;
 
 }  // namespace retile::cli

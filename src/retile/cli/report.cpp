@@ -343,7 +343,7 @@ void add_labels(Json& object, const ShownStep& shown) {
 }  // namespace
 
 Json plan_object(const Plan& plan) {
-  Json json;
+  Json json = object_of(24);
   json["schema"] = "retile.plan/1";
   const Spelling spelling = spelling_of(asked(plan));
   json["mesh"] = axes_json(spelling.mesh);
@@ -364,7 +364,7 @@ Json plan_object(const Plan& plan) {
   }
   for (const ShownStep& shown : shown_steps(plan)) {
     const PlanStep& step = *shown.step;
-    Json object;
+    Json object = object_of(12);
     object["op"] = step_name(step);
     add_labels(object, shown);
     object["localtype"] = shown.tile;

@@ -2,12 +2,20 @@
 // cli/schemas.json lists the fields of every object.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 
 namespace retile::report {
 
 using Json = nlohmann::ordered_json;
+
+/// An object with room for so many fields. Without, all that there are are copied whenever it grows.
+[[nodiscard]] inline Json object_of(std::size_t fields) {
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(fields);
+  return out;
+}
 
 /// The value of an optional or a result; null where it has none.
 template <typename Maybe>
