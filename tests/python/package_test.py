@@ -183,12 +183,14 @@ def package(it):
     say(f"{wheel.name}: {wheel.stat().st_size} bytes")
     look_at(wheel, it.place / "look")
     user = it.user()
-    done = it.pytest(user, it.source / "python/tests/core", it.source / "docs/reference/python.md", "--doctest-modules",
+    done = it.pytest(user, it.source / "python/tests/core", it.source / "docs/reference/python.md", it.source / "docs/tutorial.md", "--doctest-modules",
                      "--doctest-glob=*.md", "--ignore-glob=*/pyretile/jax/*", "--ignore-glob=*/pyretile/torch/*",
                      "--ignore-glob=*/pyretile/pytest_plugin.py", "--pyargs", "pyretile._core", "pyretile")
     say(done.stdout[-1500:])
     hold(done.returncode == 0, "tests of the package")
     hold(re.search(r"\d+ passed", done.stdout) and "skipped" not in done.stdout, "tests were left out")
+    toured = must([user, it.source / "examples/python/tour.py"])
+    hold("wrong at step" in toured, "the notebook")
     must([user.with_name("retile"), "plan", "--mesh", "x:4", "[3{x}12, 12]", "[12, 3{x}12]"])
     bare = it.user("bare", packages=())
     must([bare, "-c", SMOKE])
