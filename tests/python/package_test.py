@@ -31,6 +31,7 @@ ALONE = {"torch": ["torch==2.15.0", "nvidia-cudnn-cu13", "nvidia-cufile", "nvidi
                    "nvidia-nvshmem-cu13"]}
 # What the answers are spoiled by: file, words, others in their place, and the test that must see it.
 SPOILED = [
+    ("_ends.py", "if _is_word(str(name)) else", "if True else", "any_name and my"),
     ("_results.py", "return self.right is True", "return True", "a_wrong_program_is_a_value_that_is_false"),
     ("_core.py", '[("--memory-limit", bytes_words(memory_limit))] if memory_limit is not None else []', "[]", "no_plan_within_a_limit"),
     ("_core.py", 'return [("--network", name)], texts', 'return [("--network", name)], []', "links_are_a_text_or_a_file"),

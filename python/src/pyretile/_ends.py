@@ -48,6 +48,14 @@ def _is_torch_mesh(value: Any) -> bool:
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
+_WORD = _PLAIN | frozenset("-.")
+
+
+def _is_word(name: str) -> bool:
+    """Whether an axis of that name stands in a mesh as it is."""
+    return not name or (set(name) <= _WORD and (name[0].isalpha() or name[0] == "_"))
+
+
 def axis_names(mesh: Any) -> tuple[str, ...]:
     """What the axes of a mesh of PyTorch are called."""
     names = mesh.mesh_dim_names or ()
@@ -64,18 +72,23 @@ def _order_text(devices: Sequence[int]) -> str | None:
     return None if list(devices) == list(range(len(devices))) else f"[{','.join(map(str, devices))}]"
 
 
+def _axes_words(axes: Iterable[tuple[Any, Any]]) -> str:
+    """Axes of any names as a mesh is written: in quotes where a name is no plain word."""
+    return ",".join(f"{name}:{size}" if _is_word(str(name)) else f'"{name}":{size}' for name, size in axes)
+
+
 def _mesh_words(mesh: Any, source: str) -> tuple[str, str | None]:
     """A mesh and the order of its devices."""
     if isinstance(mesh, str):
         return mesh, None
     if isinstance(mesh, dict):
-        return ",".join(f"{name}:{size}" for name, size in mesh.items()), None
+        return _axes_words(mesh.items()), None
     if _is_torch_mesh(mesh):
         table = mesh.mesh
         words = ",".join(f"{name}:{size}" for name, size in zip(axis_names(mesh), table.shape, strict=True))
         return words, _order_text(table.flatten().tolist())
     if _is_jax_mesh(mesh):
-        words = ",".join(f"{name}:{mesh.shape[name]}" for name in mesh.axis_names)
+        words = _axes_words((name, mesh.shape[name]) for name in mesh.axis_names)
         if not hasattr(mesh, "devices") or getattr(mesh, "_is_abstract", False):
             return words, None
         try:

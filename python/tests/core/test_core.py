@@ -62,6 +62,14 @@ def test_a_mesh_may_be_a_dict(mesh):
     assert rt.plan(*ENDS, mesh=mesh).cost == rt.plan(*ENDS, mesh=MESH).cost
 
 
+@pytest.mark.parametrize("name", ["my axis", "0", "ä", "a:b", "a,b", "x", "a-b.c", "{x}", " "])
+def test_an_axis_may_have_any_name(name):
+    plan = rt.plan(f"P('{name}', None)", f"P(None, '{name}')", mesh={name: 4, "q": 2}, shape=(8, 8))
+    assert plan.to_dict()["mesh"] == [[name, 4], ["q", 2]] and plan.cost == 16
+    mesh = FakeMesh([[0, 1], [2, 3]], (name, "q"))
+    assert rt.plan(FakeSharding(mesh, name, None), FakeSharding(mesh, None, name), shape=(8, 8)).cost == 32
+
+
 def test_a_program_goes_to_check_as_it_is_and_as_text():
     program = rt.lower(*ENDS, mesh=MESH)
     assert program.to_dict() == json.loads(retile("lower", "--mesh", MESH, *ENDS, "--json").stdout)

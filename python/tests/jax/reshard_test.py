@@ -187,6 +187,14 @@ def test_other_devices(devices):
     assert not tiles_differ(reshard(moved, start), values, start)
 
 
+def test_axes_that_are_no_words():
+    on = Mesh(np.array(DEVICES).reshape(4, 2), ("my axis", "a:b"))
+    start, end = named(on, "my axis", "a:b"), named(on, "a:b", "my axis")
+    move_and_compare(numbered(8, 8), start, end)
+    said = explain(lambda x: jax.lax.with_sharding_constraint(x, end), jax.device_put(numbered(8, 8), start))
+    assert "my axis" in str(said)
+
+
 def test_one_device():
     values, start = numbered(8, 16), named(mesh(**ON), *START)
     moved = move_and_compare(values, start, SingleDeviceSharding(DEVICES[5]))
