@@ -24,7 +24,7 @@ from pathlib import Path
 SKIPPED = 77
 MOST_BYTES = 6_000_000
 TOOLS = ["scikit-build-core>=0.10", "nanobind>=2.2"]
-PEERS = {"jax": ["jax==0.12.0", "numpy", "pytest"],
+PEERS = {"jax": ["jax==0.12.0", "equinox==0.13.8", "flax==0.12.12", "numpy", "pytest"],
          "torch": ["filelock", "fsspec", "jinja2", "networkx", "numpy", "pytest", "setuptools", "sympy", "typing-extensions"]}
 # Without what they ask for, which are gigabytes for GPUs; the libraries are those without which torch is not imported.
 ALONE = {"torch": ["torch==2.15.0", "nvidia-cudnn-cu13", "nvidia-cufile", "nvidia-cusparselt-cu13", "nvidia-nccl-cu13",
