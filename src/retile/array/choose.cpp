@@ -10,7 +10,10 @@
 #include <tuple>
 #include <utility>
 
+#include "elimination.h"
 #include "matching.h"
+#include "retile/core/assert.h"
+#include "retile/core/division.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/layout_reader.h"
 
@@ -25,6 +28,11 @@ constexpr std::size_t most_candidates = 4096;
 /// Ways that no other one is better than, of one candidate.
 constexpr std::size_t most_ways = 4096;
 constexpr Size infinite = std::numeric_limits<Size>::max();
+/// Sums that are made for a second best one, at most.
+constexpr Size most_second_work = Size{1} << 30;
+/// Prices of an element of inputs are so many parts of one that is moved.
+constexpr Wide price_unit = Wide{1} << 10;
+constexpr Wide most_price = Wide{1} << 50;
 
 std::vector<Size> prime_factors(Size n) {
   std::vector<Size> out;
@@ -143,13 +151,19 @@ class Choosing {
     }
     grid_.devices = options.devices;
     by_digit_ = options.devices <= most_devices_by_digit;
-    sizes_ = prime_factors(options.devices);
+    const std::vector<Size> whole = {options.devices};
+    Size devices = 1;
+    for (const Size size : options.digits.empty() ? whole : options.digits) {
+      devices *= size;
+      for (const Size factor : prime_factors(size)) sizes_.push_back(factor);
+    }
+    RETILE_ASSERT(devices == options.devices, "digits make up the number of devices");
     if (by_digit_) {
       for (std::size_t k = 0; k < sizes_.size(); ++k) {
         grid_.axes.emplace_back(std::string(1, static_cast<char>('a' + k)), sizes_[k]);
       }
     }
-    look_for_trees();
+    look_for_uses();
     const std::string mesh =
         by_digit_ && !grid_.axes.empty() ? mesh_text() : fmt::format("devices:{}", options.devices);
     check_layouts(all, mesh);
@@ -165,6 +179,12 @@ class Choosing {
     for (const auto& placements : placements_) {
       out.candidates.push_back(static_cast<Size>(placements.size()));
     }
+    link();
+    if (!is_tree_) {
+      choose_dag(out);
+      out.planned = static_cast<Size>(costs_.size());
+      return out;
+    }
     const auto best = solve({});
     if (!best) fail_limit();
     out.best = choice_of(*best);
@@ -174,13 +194,7 @@ class Choosing {
     for (std::size_t s = all_.statements.size(); s-- > 0;) {
       const auto other = solve({s, (*best)[s]});
       if (!other) continue;
-      Choice choice = choice_of(*other);
-      const auto rank = [](const Choice& c) {
-        return std::tuple(c.cost, c.input_bytes, c.temporary_bytes);
-      };
-      if (!out.second || rank(choice) < rank(*out.second)) {
-        out.second = std::move(choice);
-      }
+      offer_second(choice_of(*other), out);
     }
     out.planned = static_cast<Size>(costs_.size());
     out.module = module_text(*best);
@@ -204,22 +218,16 @@ class Choosing {
     return out;
   }
 
-  /// Every array is read by one statement at most, with one box; all but the last one written is read.
-  void look_for_trees() {
+  /// Who reads and writes what; all but what is returned is read. A tree is where every array is read by one
+  /// statement at most, with one box, and what is returned by none.
+  void look_for_uses() {
     writer_.resize(all_.arrays.size());
     std::vector<int> reads(all_.arrays.size(), 0);
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       const Statement& statement = all_.statements[s];
       std::vector<std::size_t> use_of;
       uses_.push_back(uses_of(statement, use_of));
-      for (const Use& use : uses_[s]) {
-        if (++reads[use.array] > 1) {
-          fail(statement.place,
-               {Code::unsupported,
-                fmt::format("{} is read twice, and schedules are chosen for chains and trees",
-                            all_.arrays[use.array].name)});
-        }
-      }
+      for (const Use& use : uses_[s]) is_tree_ = ++reads[use.array] == 1 && is_tree_;
       writer_[statement.out.array] = s;
     }
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
@@ -229,10 +237,255 @@ class Choosing {
              {Code::unsupported, fmt::format("nothing reads {}", all_.arrays[a].name)});
       }
     }
-    if (!writer_[all_.returned] || reads[all_.returned] > 0) {
+    if (!writer_[all_.returned]) {
       fail(all_.arrays[all_.returned].place,
-           {Code::unsupported, "what is returned must be written last, and read by nothing"});
+           {Code::unsupported, "what is returned must be written by a statement"});
     }
+    is_tree_ = is_tree_ && reads[all_.returned] == 0;
+  }
+
+  /// Where an array is written or read: by which statement, and in which layout by each of its candidates.
+  struct Event {
+    std::size_t statement = 0;
+    std::vector<std::size_t> layouts;  ///< in spellings_, by candidate
+  };
+  /// The layouts that an array goes through, one after the other, in the order of the statements: as a module
+  /// brings it from one to the next.
+  void link() {
+    chains_.resize(all_.arrays.size());
+    for (std::size_t s = 0; s < all_.statements.size(); ++s) {
+      for (std::size_t u = 0; u < uses_[s].size(); ++u) {
+        Event event{s, {}};
+        for (const Placement& placement : placements_[s]) {
+          event.layouts.push_back(number_of(placement.needs[u]));
+        }
+        chains_[uses_[s][u].array].push_back(std::move(event));
+      }
+      Event event{s, {}};
+      for (const Placement& placement : placements_[s]) {
+        event.layouts.push_back(number_of(placement.makes));
+      }
+      chains_[all_.statements[s].out.array].push_back(std::move(event));
+    }
+  }
+  std::size_t number_of(const std::string& spelling) {
+    const auto [found, is_new] = numbers_.try_emplace(spelling, spellings_.size());
+    if (is_new) spellings_.push_back(spelling);
+    return found->second;
+  }
+  /// What stands before an array's first layout, and behind the last one.
+  [[nodiscard]] std::optional<std::string> before(std::size_t array) const {
+    return writer_[array] ? std::nullopt : given(array);
+  }
+  [[nodiscard]] std::optional<std::string> behind(std::size_t array) const {
+    return array == all_.returned ? wanted() : std::nullopt;
+  }
+
+  // Any statements: the least sum over all of them, by elimination.
+
+  /// A number of redistributions between two statements, or at one.
+  void choose_dag(ChoiceReport& out) {
+    std::vector<std::vector<Weight>> alone(placements_.size());
+    for (std::size_t s = 0; s < placements_.size(); ++s) {
+      for (const Placement& placement : placements_[s]) {
+        alone[s].push_back({0, placement.inputs, placement.output});
+      }
+    }
+    std::map<std::pair<std::size_t, std::size_t>, std::vector<Weight>> between;
+    for (std::size_t a = 0; a < chains_.size(); ++a) add_chain(a, alone, between);
+    std::vector<Pair> pairs;
+    pairs.reserve(between.size());
+    for (auto& [ends, table] : between)
+      pairs.push_back({ends.first, ends.second, std::move(table)});
+    const Elimination all(std::move(alone), std::move(pairs));
+    if (!all.work()) {
+      throw text::Failure{
+          {.code = Code::limit_reached,
+           .message = "too many statements hang together: their candidates have more than 2^22 "
+                      "combinations at one place"}};
+    }
+    const auto best = limit() ? within_limit(all, out) : all.solve();
+    if (!best) fail_limit();
+    out.best = choice_of(*best);
+    if (limit()) {
+      out.sought_second = false;
+    } else {
+      look_for_second(all, *best, out);
+    }
+    out.module = module_text(*best);
+  }
+  void add_chain(std::size_t array, std::vector<std::vector<Weight>>& alone,
+                 std::map<std::pair<std::size_t, std::size_t>, std::vector<Weight>>& between) {
+    const std::vector<Event>& chain = chains_[array];
+    for (std::size_t e = 0; e < chain.size(); ++e) {
+      const Event& event = chain[e];
+      const bool is_last = e + 1 == chain.size();
+      for (std::size_t c = 0; c < event.layouts.size(); ++c) {
+        const std::string& here = spellings_[event.layouts[c]];
+        Weight& weight = alone[event.statement][c];
+        if (const auto from = e == 0 ? before(array) : std::nullopt) {
+          weight = weight + moved(*from, here);
+        }
+        if (const auto to = is_last ? behind(array) : std::nullopt)
+          weight = weight + moved(here, *to);
+        // Boxes that are listed may leave out what the next one needs.
+        if ((!is_last || behind(array)) && here.starts_with("tile=")) weight = Weight::infinite();
+      }
+      if (is_last) break;
+      const Event& next = chain[e + 1];
+      if (next.statement == event.statement) {
+        for (std::size_t c = 0; c < event.layouts.size(); ++c) {
+          Weight& weight = alone[event.statement][c];
+          weight = weight + moved(spellings_[event.layouts[c]], spellings_[next.layouts[c]]);
+        }
+        continue;
+      }
+      auto& table = between[{event.statement, next.statement}];
+      table.resize(event.layouts.size() * next.layouts.size());
+      for (std::size_t c = 0; c < event.layouts.size(); ++c) {
+        for (std::size_t d = 0; d < next.layouts.size(); ++d) {
+          Weight& weight = table[c * next.layouts.size() + d];
+          weight = weight + weight_of(cost_between(event.layouts[c], next.layouts[d]));
+        }
+      }
+    }
+  }
+  static Weight weight_of(Size cost) {
+    return cost == infinite ? Weight::infinite() : Weight{static_cast<Wide>(cost), 0, 0};
+  }
+  Weight moved(const std::string& from, const std::string& to) { return weight_of(cost(from, to)); }
+  /// The same, of numbers, which are faster to look up.
+  Size cost_between(std::size_t from, std::size_t to) {
+    const auto [known, is_new] = between_.try_emplace({from, to});
+    if (is_new) known->second = cost(spellings_[from], spellings_[to]);
+    return known->second;
+  }
+
+  [[nodiscard]] Size inputs_of(const Assignment& assignment) const {
+    Size out = 0;
+    for (std::size_t s = 0; s < assignment.size(); ++s) out += placements_[s][assignment[s]].inputs;
+    return out;
+  }
+  /// Infinite where there is no redistribution, or boxes that are listed are to be brought on.
+  Size cost_of(const Assignment& assignment) {
+    Weight out;
+    for (const Size each : costs_of(assignment)) {
+      if (each == infinite) return infinite;
+      out = out + Weight{static_cast<Wide>(each), 0, 0};
+    }
+    return out.first < static_cast<Wide>(infinite) ? static_cast<Size>(out.first) : infinite;
+  }
+  /// Before each statement, and behind the last one.
+  std::vector<Size> costs_of(const Assignment& assignment) {
+    std::vector<Size> out(assignment.size() + 1, 0);
+    const auto add = [&](std::size_t at, Size cost) {
+      out[at] = out[at] == infinite || cost == infinite
+                    ? infinite
+                    : checked_add(out[at], cost).value_or(infinite);
+    };
+    for (std::size_t a = 0; a < chains_.size(); ++a) {
+      std::optional<std::size_t> last;
+      for (const Event& event : chains_[a]) {
+        const std::size_t here = event.layouts[assignment[event.statement]];
+        const bool is_listed = last && spellings_[*last].starts_with("tile=");
+        if (is_listed && !is_tree_) add(event.statement, infinite);
+        if (last) add(event.statement, cost_between(*last, here));
+        const auto first = last ? std::nullopt : before(a);
+        if (first) add(event.statement, cost(*first, spellings_[here]));
+        last = here;
+      }
+      const auto end = last ? behind(a) : std::nullopt;
+      if (end) add(assignment.size(), cost(spellings_[*last], *end));
+    }
+    return out;
+  }
+
+  /// The second best cuts some statement in another way than the best.
+  void look_for_second(const Elimination& all, const Assignment& best, ChoiceReport& out) {
+    if (*all.work() > most_second_work / static_cast<Size>(best.size())) {
+      out.sought_second = false;
+      return;
+    }
+    for (std::size_t s = best.size(); s-- > 0;) {
+      std::vector<std::vector<Weight>> alone = all.alone();
+      alone[s][best[s]] = Weight::infinite();
+      const auto other = all.solve(alone);
+      if (other) offer_second(choice_of(*other), out);
+    }
+  }
+  static void offer_second(Choice choice, ChoiceReport& out) {
+    const auto rank = [](const Choice& c) {
+      return std::tuple(c.cost, c.input_bytes, c.temporary_bytes);
+    };
+    if (!out.second || rank(choice) < rank(*out.second)) out.second = std::move(choice);
+  }
+
+  /// Least cost where elements of inputs have a price, too, which is raised until they fit. That gives a
+  /// schedule, and a bound below all that fit. [Everett 1963]
+  std::optional<Assignment> within_limit(const Elimination& all, ChoiceReport& out) {
+    std::optional<Assignment> best;
+    Size best_cost = infinite;
+    Size bound = 0;
+    const auto offer = [&](const Assignment& found) {
+      const Size cost = cost_of(found);
+      if (inputs_of(found) > *limit() || cost >= best_cost) return;
+      best = found;
+      best_cost = cost;
+    };
+    /// Whether what is best at this price fits.
+    const auto tried = [&](Wide price) {
+      std::vector<std::vector<Weight>> alone = all.alone();
+      for (std::size_t s = 0; s < alone.size(); ++s) {
+        for (std::size_t c = 0; c < alone[s].size(); ++c) {
+          Weight& weight = alone[s][c];
+          const auto inputs = static_cast<Wide>(placements_[s][c].inputs);
+          if (!weight.is_infinite()) weight.first = weight.first * price_unit + inputs * price;
+        }
+      }
+      const auto found = all.solve(alone);
+      if (!found) return true;
+      const Size inputs = inputs_of(*found);
+      const Wide sum =
+          static_cast<Wide>(cost_of(*found)) * price_unit + static_cast<Wide>(inputs) * price;
+      const Wide most = static_cast<Wide>(*limit()) * price;
+      if (sum > most) {
+        // A cost is whole.
+        bound = std::max(bound, static_cast<Size>((sum - most + price_unit - 1) / price_unit));
+      }
+      offer(*found);
+      return inputs <= *limit();
+    };
+    if (!tried(0)) {
+      Wide high = price_unit;
+      while (!tried(high) && high < most_price) high *= 16;
+      Wide low = high == price_unit ? 0 : high / 16;
+      while (high - low > 1 && bound < best_cost && high - low > high / 64) {
+        const Wide middle = low + (high - low) / 2;
+        (tried(middle) ? high : low) = middle;
+      }
+    }
+    if (!best) return std::nullopt;
+    best = polished(*std::move(best), best_cost);
+    out.lower_bound = std::min(bound, cost_of(*best));
+    return best;
+  }
+  /// One statement after the other cut in the best way that fits, as the others are.
+  Assignment polished(Assignment at, Size cost_now) {
+    for (bool more = true; more;) {
+      more = false;
+      for (std::size_t s = 0; s < at.size(); ++s) {
+        for (std::size_t c = 0; c < placements_[s].size(); ++c) {
+          Assignment other = at;
+          other[s] = c;
+          const Size cost = cost_of(other);
+          if (cost >= cost_now || inputs_of(other) > *limit()) continue;
+          at = std::move(other);
+          cost_now = cost;
+          more = true;
+        }
+      }
+    }
+    return at;
   }
 
   void place() {
@@ -242,7 +495,10 @@ class Choosing {
       const std::vector<Cuts> all = by_digit_ ? candidates.by_digit(sizes_) : candidates.by_run();
       auto& out = placements_.emplace_back();
       std::optional<Diagnostic> why;
+      const bool may_idle = std::all_of(
+          all.begin(), all.end(), [&](const Cuts& cuts) { return leaves_idle(statement, cuts); });
       for (const Cuts& cuts : all) {
+        if (!may_idle && leaves_idle(statement, cuts)) continue;
         auto placed = text::result_of([&] { return placement(s, cuts); });
         if (placed) {
           out.push_back(*std::move(placed));
@@ -252,6 +508,16 @@ class Choosing {
       }
       if (out.empty()) throw text::Failure{*why};
     }
+  }
+  /// Whether some device has nothing to do.
+  static bool leaves_idle(const Statement& statement, const Cuts& cuts) {
+    for (std::size_t v = 0; v < cuts.size(); ++v) {
+      if (!cuts[v]) continue;
+      const Size pieces = cuts[v]->pieces();
+      const Size extent = statement.variables[v].extent;
+      if (extent == 0 || ceil_div(extent, ceil_div(extent, pieces)) < pieces) return true;
+    }
+    return false;
   }
   Placement placement(std::size_t s, const Cuts& cuts) {
     const Statement& statement = all_.statements[s];
@@ -284,10 +550,39 @@ class Choosing {
     if (!planned) return refuse(planned.error());
     return planned->cost;
   }
+  /// Two layouts with axes of one size named in the order in which they come: of devices with other numbers
+  /// elements cost the same.
+  [[nodiscard]] std::pair<std::string, std::string> renamed(std::string from,
+                                                            std::string to) const {
+    if (options_.price || !by_digit_) return {std::move(from), std::move(to)};
+    std::vector<std::optional<std::size_t>> of(grid_.axes.size());
+    std::vector<bool> taken(grid_.axes.size(), false);
+    const auto rename = [&](std::string& text) {
+      bool is_inside = false;
+      for (char& c : text) {
+        if (c == '{' || c == '}') is_inside = c == '{';
+        if (!is_inside || c < 'a' || c > 'z') continue;
+        const auto axis = static_cast<std::size_t>(c - 'a');
+        if (axis >= of.size()) return false;  // no axis of ours
+        for (std::size_t k = 0; k < of.size() && !of[axis]; ++k) {
+          if (taken[k] || grid_.axes[k].second != grid_.axes[axis].second) continue;
+          of[axis] = k;
+          taken[k] = true;
+        }
+        c = static_cast<char>('a' + *of[axis]);
+      }
+      // Listed boxes and digits by their numbers say which device is meant.
+      return text.find_first_of(":=@") == std::string::npos;
+    };
+    std::pair<std::string, std::string> out(from, to);
+    if (rename(out.first) && rename(out.second)) return out;
+    return {std::move(from), std::move(to)};
+  }
   /// What the best redistribution costs; infinite where there is none.
   Size cost(const std::string& from, const std::string& to) {
     if (from == to) return 0;
-    const auto known = costs_.find({from, to});
+    const auto key = renamed(from, to);
+    const auto known = costs_.find(key);
     if (known != costs_.end()) return known->second;
     Size out = infinite;
     const auto problem = Problem::make(layout(from), layout(to));
@@ -299,7 +594,7 @@ class Choosing {
         unpriced_ = priced.error();
       }
     }
-    costs_.emplace(std::pair(from, to), out);
+    costs_.emplace(key, out);
     if (options_.progress) {
       options_.progress(static_cast<Size>(costs_.size()), pairs_at_most());
     }
@@ -493,19 +788,8 @@ class Choosing {
       out.schedules.push_back(schedule_text(s, placement.cuts));
       inputs += placement.inputs;
       outputs = checked_add(outputs, placement.output).value_or(infinite);
-      Size moved = 0;
-      for (std::size_t u = 0; u < uses_[s].size(); ++u) {
-        const std::size_t array = uses_[s][u].array;
-        const auto from = writer_[array]
-                              ? placements_[*writer_[array]][assignment[*writer_[array]]].makes
-                              : given(array).value_or(placement.needs[u]);
-        moved += cost(from, placement.needs[u]);
-      }
-      out.costs.push_back(moved);
     }
-    const std::size_t last = *writer_[all_.returned];
-    const auto end = wanted();
-    out.costs.push_back(end ? cost(placements_[last][assignment[last]].makes, *end) : 0);
+    out.costs = costs_of(assignment);
     out.cost = std::accumulate(out.costs.begin(), out.costs.end(), Size{0});
     out.input_bytes = inputs * options_.element_bytes;
     out.temporary_bytes = checked_mul(outputs, options_.element_bytes).value_or(infinite);
@@ -535,6 +819,7 @@ class Choosing {
   const Statements& all_;
   const ChoiceOptions& options_;
   bool by_digit_ = false;
+  bool is_tree_ = true;
   std::vector<Size> sizes_;  // of the prime digits, major to minor
   Grid grid_;
   std::optional<forms::LayoutReader> layouts_;
@@ -546,6 +831,10 @@ class Choosing {
   std::map<std::pair<std::size_t, std::string>, std::vector<Reached>> reached_;
   std::map<std::string, Layout> read_;
   std::map<std::pair<std::string, std::string>, Size> costs_;
+  std::vector<std::vector<Event>> chains_;  // by array
+  std::vector<std::string> spellings_;
+  std::map<std::string, std::size_t> numbers_;                   // of them
+  std::map<std::pair<std::size_t, std::size_t>, Size> between_;  // costs_ by number
   std::optional<Diagnostic> unpriced_;  // why a redistribution has no price
 };
 

@@ -17,6 +17,9 @@ struct ChoiceOptions {
   Size element_bytes = 4;
   /// Most bytes of the local inputs of all statements, on one device.
   std::optional<Size> memory_limit_bytes = {};
+  /// Sizes of the digits of the device number, major to minor, of which the prime digits are made: where these
+  /// matter to `price`, as groups of devices do. None: all of it is one.
+  std::vector<Size> digits = {};
   /// What one redistribution costs; without it, the elements that plan() moves. \error where there is none
   std::function<Result<Size>(const Problem&)> price = {};
   /// Told how many redistributions were planned, of how many at most.
@@ -41,21 +44,30 @@ struct ChoiceReport {
   /// All assignments of digits were looked at, and not only numbers of pieces with a run of digits each.
   bool all_digits = false;
   std::vector<Size> candidates;  ///< by statement
-  Size planned = 0;              ///< redistributions
+  /// Where a memory limit is on statements that are no tree: no schedule that keeps it costs less. Nothing: the
+  /// best is the cheapest.
+  std::optional<Size> lower_bound;
+  /// Of many statements that are no tree none is looked for, nor within a memory limit.
+  bool sought_second = true;
+  Size planned = 0;  ///< redistributions
 };
 
 /// Devices up to which all assignments of digits are candidates.
 inline constexpr Size most_devices_by_digit = 8;
 
-/// The cheapest schedule of chains and trees of statements: exact among the candidates, by dynamic
-/// programming. Among equally cheap ones the local inputs are least, then the temporaries.
+/// The cheapest schedule, exact among the candidates: of chains and trees by dynamic programming, of others
+/// by elimination. Among equally cheap ones the local inputs are least, then the temporaries. Within a memory
+/// limit, that of statements which share what they read is within ChoiceReport::lower_bound.
+/// An array goes from one that touches it to the next, in the order of the statements, as module_of() has it.
+///
+/// Precondition (asserted): digits, where there are some, make up the number of devices.
 ///
 /// Candidates: to 8 devices every prime digit of the device number cuts some variable, and a variable
 /// that several cut has them in any order. Beyond, numbers of pieces whose product is the number of
-/// devices, and orders of the variables, each with one run of digits.
-/// \error unsupported (an array that is read twice: no tree; what partition() cannot say),
-///     infeasible (the memory limit; a note says the least one), bad_argument (schedules or tactics of the
-///     file), limit_reached, too_many_devices
+/// devices, and orders of the variables, each with one run of digits. Those that leave a device without work
+/// count only where a statement has no others.
+/// \error unsupported (what partition() cannot say, or nobody reads), infeasible (the memory limit; a note says the
+///     least one), bad_argument (schedules or tactics of the file), limit_reached, too_many_devices
 [[nodiscard]] Result<ChoiceReport> choose(const Statements& statements,
                                           const ChoiceOptions& options);
 

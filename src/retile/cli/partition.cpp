@@ -19,8 +19,7 @@ namespace {
 
 constexpr const char* partition_footer = R"HELP(
 With --choose the schedule is looked for that moves fewest elements, as the planner's best
-redistributions do; chains and trees of statements, all of whose work is cut among all devices. With
---network it is the one whose redistributions take the least time together, each by the plan for that network.
+redistributions do, of those in which every device has work. With --network it is the one whose redistributions take the least time together, each by the plan for that network.
 `retile lower MODULE --network LINKS` prints these plans.
 
 Exit codes: 0 printed, 1 no schedule keeps --memory-limit, 2 FILE cannot be read, or no module says it,
@@ -67,6 +66,10 @@ std::string report_json(const array::ChoiceReport& report, Size devices,
   out["candidates"] = report.candidates;
   out["planned"] = report.planned;
   out["best"] = choice_json(report.best, network);
+  if (report.lower_bound) {
+    out[network ? "time_lower_bound_ps" : "lower_bound"] = *report.lower_bound;
+  }
+  out["second_sought"] = report.sought_second;
   out["second"] = report.second ? choice_json(*report.second, network) : Json(nullptr);
   out["module"] = report.module;
   return line_of(out);
@@ -105,6 +108,13 @@ std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& n
                         : "numbers of pieces and orders of variables, each with one run of digits";
   std::string out = choice_text(fmt::format("{} of {}", network ? "fastest" : "cheapest", among),
                                 report.best, network);
+  if (report.lower_bound) {
+    const bool is_best = *report.lower_bound == report.best.cost;
+    out += is_best ? "# no candidate within the limit is better\n"
+                   : fmt::format("# every candidate within the limit {} at least\n",
+                                 moved_text(*report.lower_bound, network));
+  }
+  if (!report.sought_second) out += "# the second best was not looked for\n";
   if (report.second) out += choice_text(why_second(report, network), *report.second, network);
   return out + report.module;
 }
@@ -138,6 +148,9 @@ Outcome choose(const PartitionArguments& arguments, const array::Statements& sta
     auto read = read_network(*links, Mesh{}, *devices);
     if (!read) return failed(read.error());
     known = *std::move(read);
+    for (std::size_t l = known->levels().size(); l-- > 0;) {
+      options.digits.push_back(known->domain_size(l + 1) / known->domain_size(l));
+    }
     options.price = [&known, bytes = options.element_bytes](const Problem& problem) {
       return time_on(*known, problem, bytes);
     };
