@@ -143,6 +143,7 @@ ENTRY main_spmd {
   ROOT c = f32[2]{0} collective-permute(p), channel_id=1, source_target_pairs={{0,0},{1,2},{2,1},{3,3}}, sharding={devices=[4]<=[4]}
 }
 """
+SHARED = "retile.array/1\narray x[4,4]\ny[i,j] = 2x[i,j]\nz[i,j] = y[i,j] + x[j,i]\nreturn z\n"
 SQUARED = """retile.spmd/1
 mesh x:2
 fn main(x : sum{x}[3]) -> [3]
@@ -210,6 +211,8 @@ CALLS = [
     (["check", "--json", str(ROOT / "examples/foreign/whole_array.hlo")], ""),
     (["check", "--json", "--shrink", "--peer", PEER, "--mesh", "x:4,y:6", "--from", "[3{x}12, 2{y}12]", "--to", "[12, 3{x}12]"], ""),
     (["partition", "--json", "--choose", "--devices", "4", str(ARRAY / "choice.array")], ""),
+    (["partition", "--json", "--choose", "--devices", "4", "--memory-limit", "1KiB", "-"], SHARED),
+    (["partition", "--json", "--choose", "--devices", "4", "--memory-limit", "1KiB", "--network", "*:1GB/s:1us", "-"], SHARED),
     (["partition", "--json", "--choose", "--devices", "4", "--network", "2:1GB/s:1us,*:1MB/s:1us", str(ARRAY / "choice.array")], ""),
     (["check", "--json"], example("dot_product")),
     (["check", "--json"], example("dot_product").replace("as sum{d}[8, 8]", "as [8, 8]")),

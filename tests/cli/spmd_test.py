@@ -111,11 +111,11 @@ class Modules(Case):
 
     def test_schedules_that_take_the_least_time_on_a_network(self):
         text = (
-            "retile.array/1\narray x[3,2] w[2,3] u[3,3]\ny[i,j] += x[i,k] * w[k,j]\n"
+            "retile.array/1\narray x[6,4] w[4,6] u[6,6]\ny[i,j] += x[i,k] * w[k,j]\n"
             "z[i,j] += y[i,k] * u[k,j]\nreturn z\n"
         )
         links = ["--network", "2:100GB/s:1ns,*:2GB/s:1ns"]
-        choose = ["partition", "-", "--choose", "--devices", "4", "--dtype", "f64", "--memory-limit", "64"]
+        choose = ["partition", "-", "--choose", "--devices", "4", "--dtype", "f64", "--memory-limit", "256"]
         usual = json.loads(retile(*choose, "--json", stdin=text).stdout)
         done = retile(*choose, *links, "--json", stdin=text)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -174,6 +174,26 @@ class Modules(Case):
                 wrong = retile("lower", "-", *arguments, stdin=module)
                 self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), wrong.stderr)
                 self.assertIn(words, wrong.stderr)
+
+    def test_statements_that_share_what_they_read(self):
+        text = (
+            "retile.array/1\narray x[8,16] w[16,32] u[32,16]\ny[i,j] += x[i,k] * w[k,j]\nz[i,j] += relu(y[i,k]) * u[k,j]\n"
+            "r[i,j] = z[i,j] + x[i,j]\nreturn r : [8, 16]\n"
+        )
+        for limit, bounded in (([], False), (["--memory-limit", "1200"], True)):
+            with self.subTest(limit):
+                done = retile("partition", "-", "--choose", "--devices", "8", *limit, "--json", stdin=text)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                found = json.loads(done.stdout)
+                self.assertEqual("lower_bound" in found, bounded)
+                self.assertEqual(found["second_sought"], not bounded)
+                code, judged = verdict(found["module"])
+                self.assertEqual((code, judged["cost"]), (0, found["best"]["cost"]))
+        said = retile("partition", "-", "--choose", "--devices", "8", "--memory-limit", "1200", stdin=text).stdout
+        self.assertRegex(said, "\n# (no candidate within the limit is better|every candidate within the limit moves [0-9]+ elements at least)\n")
+        self.assertIn("\n# the second best was not looked for\n", said)
+        none = retile("partition", "-", "--choose", "--devices", "8", "--memory-limit", "100", stdin=text)
+        self.assertEqual((none.returncode, none.stdout), (1, ""))
 
     def test_two_products_on_64_devices(self):
         text = "retile.array/1\narray x[4096,1024] w[1024,4096] u[4096,1024]\ny[i,j] += x[i,k] * w[k,j]\nz[i,j] += y[i,k] * u[k,j]\nreturn z\n"
