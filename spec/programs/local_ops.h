@@ -1,10 +1,12 @@
 /// Operations on whole tensors: what the body of an spmd op and the clause `denotes` are made of.
 ///
-///   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   max x y ..   neg x   relu x   scale INT x
-///   reduce_sum D x   reduce_max D x   transpose [..] x   trim D LO HI x   fill INT x
+///   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   div x y   max x y ..   min x y ..   neg x
+///   relu x   exp x   sqrt x   scale INT x   reduce_sum D x   reduce_max D x   transpose [..] x
+///   trim D LO HI x   fill INT x
 ///
 /// A subscript of einsum is a label or a sum of labels: x at i+k. Dimension k of transpose is the old
 /// numbers[k]. trim leaves out LO first and HI last indices of dimension D. fill has INT everywhere.
+/// div x y is x times the function 1/y.
 #pragma once
 
 #include <string>
@@ -20,9 +22,13 @@ enum class LocalOp {
   add,
   sub,
   mul,
+  div,
   neg,
   max,
+  min,
   relu,
+  exp,
+  sqrt,
   scale,
   reduce_sum,
   reduce_max,
@@ -143,7 +149,9 @@ inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::vector
     case LocalOp::add:
     case LocalOp::sub:
     case LocalOp::mul:
+    case LocalOp::div:
     case LocalOp::max:
+    case LocalOp::min:
       return std::count(shapes.begin(), shapes.end(), s) ==
                      static_cast<std::ptrdiff_t>(shapes.size())
                  ? std::optional(s)
@@ -242,13 +250,17 @@ inline PolynomialTensor value_of(const LocalExpression& e,
       case LocalOp::add:
       case LocalOp::sub:
       case LocalOp::mul:
-      case LocalOp::max: {
+      case LocalOp::div:
+      case LocalOp::max:
+      case LocalOp::min: {
         Polynomial out = element(x, i);
         for (Index a = 1; a < args.size(); ++a) {
           const Polynomial& next = element(args[a], i);
           out = e.op == LocalOp::add   ? out + next
                 : e.op == LocalOp::sub ? out + -next
                 : e.op == LocalOp::mul ? out * next
+                : e.op == LocalOp::div ? out * variables.function(Function::reciprocal, next)
+                : e.op == LocalOp::min ? -variables.max(-out, -next)
                                        : variables.max(out, next);
         }
         return out;
@@ -257,6 +269,10 @@ inline PolynomialTensor value_of(const LocalExpression& e,
         return -element(x, i);
       case LocalOp::relu:
         return variables.max(element(x, i), Polynomial());
+      case LocalOp::exp:
+        return variables.function(Function::exponential, element(x, i));
+      case LocalOp::sqrt:
+        return variables.function(Function::square_root, element(x, i));
       case LocalOp::scale:
         return Polynomial(e.numbers[0]) * element(x, i);
       case LocalOp::fill:

@@ -3,7 +3,8 @@
 /// A polynomial is a sum of terms, a term an integer times variables. Two are equal as functions of
 /// integers iff they are the same sum. max(p, q) is no polynomial. It becomes a variable of its own,
 /// the same one for the same set of arguments. So polynomials that are the same are equal as
-/// functions, but with maxima not always the other way round.
+/// functions, but with maxima not always the other way round. Likewise exp(p), sqrt(p) and 1/p become
+/// variables, of which only this is known: equal arguments have equal results.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <set>
 
 #include "../layout/cuts.h"
+#include "enclosure.h"
 
 namespace spec::spmd {
 
@@ -75,12 +77,20 @@ class Polynomial {
   std::map<Monomial, Size> terms_;  // none has the coefficient 0
 };
 
-/// The variables: those that stand for inputs, and those that are maxima.
+/// Functions of one number of which no law is used.
+enum class Function { exponential, square_root, reciprocal };
+
+/// The variables: those that stand for inputs, those that are maxima, and those that are results of
+/// functions.
 class Variables {
  public:
-  Polynomial fresh() {
-    maximum_.emplace_back();
-    return Polynomial::of(maximum_.size() - 1);
+  Polynomial fresh() { return made({}); }
+
+  /// The same variable for the same argument.
+  Polynomial function(Function f, const Polynomial& p) {
+    const auto known = result_of_.emplace(std::pair(f, p), maximum_.size());
+    if (known.second) made({}, std::pair(f, p));
+    return Polynomial::of(known.first->second);
   }
 
   /// max(p, q). The maximum of maxima is that of all their arguments.
@@ -92,32 +102,72 @@ class Variables {
     all.merge(arguments(q));
     if (all.size() == 1) return *all.begin();
     const auto known = variable_of_.emplace(all, maximum_.size());
-    if (known.second) maximum_.push_back(all);
+    if (known.second) made(all);
     return Polynomial::of(known.first->second);
   }
 
-  bool has_maxima(const Polynomial& p) const {
+  /// Whether its variables stand for inputs: no maximum is in it, and no function.
+  bool is_of_inputs(const Polynomial& p) const {
     for (const auto& [monomial, c] : p.terms()) {
       for (const Variable x : monomial) {
-        if (!maximum_[x].empty()) return true;
+        if (!maximum_[x].empty() || function_[x]) return false;
       }
     }
-    return false;
+    return true;
   }
+  bool has_functions() const { return !result_of_.empty(); }
 
   /// |c| of all coefficients that variables are made of.
   std::set<Size> magnitudes() const {
     std::set<Size> out;
+    const auto look = [&](const Polynomial& p) {
+      for (const auto& [monomial, c] : p.terms()) out.insert(c < 0 ? -c : c);
+    };
     for (const std::set<Polynomial>& all : maximum_) {
-      for (const Polynomial& p : all) {
-        for (const auto& [monomial, c] : p.terms()) out.insert(c < 0 ? -c : c);
+      for (const Polynomial& p : all) look(p);
+    }
+    for (const auto& [result, x] : result_of_) look(result.second);
+    return out;
+  }
+
+  /// Intervals around the values of all variables, where `input` gives those of inputs; nullopt where
+  /// one has none.
+  template <class Input>
+  std::optional<std::vector<Enclosure>> enclosures(const Input& input) const {
+    std::vector<Enclosure> out;
+    for (Variable x = 0; x < maximum_.size(); ++x) {  // arguments have smaller variables
+      MaybeEnclosure value;
+      if (function_[x]) {
+        const MaybeEnclosure argument = enclosure(function_[x]->second, out);
+        if (argument) value = applied(function_[x]->first, *argument);
+      } else if (maximum_[x].empty()) {
+        value = input();
       }
+      for (const Polynomial& p : maximum_[x]) {
+        const MaybeEnclosure p_x = enclosure(p, out);
+        if (!p_x) return std::nullopt;
+        value = value ? maximum(*value, *p_x) : *p_x;
+      }
+      if (!value) return std::nullopt;
+      out.push_back(*value);
+    }
+    return out;
+  }
+  static MaybeEnclosure enclosure(const Polynomial& p, const std::vector<Enclosure>& values) {
+    MaybeEnclosure out = Enclosure{0, 0};
+    for (const auto& [monomial, c] : p.terms()) {
+      MaybeEnclosure term = enclosed(c);
+      for (const Variable x : monomial) {
+        if (term) term = multiplied(*term, values[x]);
+      }
+      if (!term || !out) return std::nullopt;
+      out = added(*out, *term);
     }
     return out;
   }
 
   /// The values of all variables, where `input` gives those that are no maxima; nullopt where one of
-  /// them is not below 2^63.
+  /// them is not below 2^63. None is the result of a function.
   template <class Input>
   std::optional<std::vector<Size>> values(const Input& input) const {
     std::vector<Size> out;
@@ -149,6 +199,19 @@ class Variables {
   }
 
  private:
+  using Result = std::pair<Function, Polynomial>;
+
+  Polynomial made(const std::set<Polynomial>& maximum, std::optional<Result> function = {}) {
+    maximum_.push_back(maximum);
+    function_.push_back(std::move(function));
+    return Polynomial::of(maximum_.size() - 1);
+  }
+  static MaybeEnclosure applied(Function f, const Enclosure& x) {
+    return f == Function::exponential   ? exponential(x)
+           : f == Function::square_root ? square_root(x)
+                                        : reciprocal(x);
+  }
+
   std::set<Polynomial> arguments(const Polynomial& p) const {
     if (p.terms().size() == 1 && p.terms().begin()->second == 1) {
       const Monomial& x = p.terms().begin()->first;
@@ -157,8 +220,11 @@ class Variables {
     return {p};
   }
 
-  std::vector<std::set<Polynomial>> maximum_;  // of each variable its arguments; none of an input
+  // Of each variable what it is the maximum of, or the result of; neither of an input.
+  std::vector<std::set<Polynomial>> maximum_;
+  std::vector<std::optional<Result>> function_;
   std::map<std::set<Polynomial>, Variable> variable_of_;
+  std::map<Result, Variable> result_of_;
 };
 
 }  // namespace spec::spmd

@@ -4,7 +4,8 @@
 /// agree wherever their boxes of one v_κ overlap. A layout sum{z̄} means Σ_κ v_κ. redistribute keeps
 /// what is meant. All is decided on formal polynomials, so for all numbers: the local programs of all
 /// devices are carried out, and where an array is cut into addends again, the new addends are
-/// variables of which only the sum is known.
+/// variables of which only the sum is known. So a module that is right is so for every function in the
+/// place of exp, sqrt and 1/x, and wrong ones differ for some numbers and these functions themselves.
 #pragma once
 
 #include "spmd.h"
@@ -12,6 +13,8 @@
 namespace spec::spmd {
 
 constexpr TooLarge maxima_differ = {"the maxima in this are not the same, but no numbers show it"};
+constexpr TooLarge functions_differ = {
+    "the functions in this are not of the same numbers, but no numbers show a difference"};
 
 /// Why a module is wrong: at a statement, or in the end where `statement` is none. An element of the
 /// global array, and a device where one is at fault.
@@ -116,7 +119,7 @@ class ModuleJudge {
         const Index at = position(shape, i);
         const Polynomial& p = value.tiles[d].elements[position(value.tiles[d].shape, l)];
         if (is_known[k][at] && out[k].elements[at] != p && !wrong) {
-          if (!differ(out[k].elements[at], p)) throw maxima_differ;
+          if (!differ(out[k].elements[at], p)) throw not_the_same();
           wrong = {"replicas", {}, static_cast<Size>(d), i};
         }
         out[k].elements[at] = p;
@@ -194,14 +197,18 @@ class ModuleJudge {
         out = {false, true, "", WrongModule{"denotes", {}, {}, i}};
       }
     });
-    if (!is_same && !out.wrong) throw maxima_differ;
+    if (!is_same && !out.wrong) throw not_the_same();
     return out;
+  }
+  TooLarge not_the_same() const {
+    return variables_.has_functions() ? functions_differ : maxima_differ;
   }
 
   /// Whether two polynomials that are not the same differ for some numbers. With maxima: for some that
   /// are drawn, small ones and such as lie on both sides of what coefficients part.
   bool differ(const Polynomial& p, const Polynomial& q) const {
-    if (!variables_.has_maxima(p) && !variables_.has_maxima(q)) return true;
+    if (variables_.is_of_inputs(p) && variables_.is_of_inputs(q)) return true;
+    if (variables_.has_functions()) return lie_apart(p, q);
     Sizes most = {5};
     for (const Size c : variables_.magnitudes()) {
       if (c > 2) most.push_back(c > Tokens::most / 2 - 2 ? Tokens::most : 2 * c + 2);
@@ -223,6 +230,30 @@ class ModuleJudge {
       const auto p_x = values ? Variables::value(p, *values) : std::nullopt;
       const auto q_x = values ? Variables::value(q, *values) : std::nullopt;
       if (p_x && q_x && *p_x != *q_x) return true;
+    }
+    return false;
+  }
+
+  /// Whether two polynomials lie in intervals that do not meet, for some numbers that are drawn: small
+  /// fractions of either sign, of one sign, and numbers beyond what coefficients part.
+  bool lie_apart(const Polynomial& p, const Polynomial& q) const {
+    std::vector<double> most = {0.125, 1, 4};
+    for (const Size c : variables_.magnitudes()) {
+      if (c > 2) most.push_back(2 * static_cast<double>(c) + 2);
+    }
+    std::uint64_t state = 1;
+    for (Index draw = 0; draw < 64 + 8 * std::min<Index>(most.size(), 64); ++draw) {
+      const auto number = [&]() -> MaybeEnclosure {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        const double below_1 = static_cast<double>((state >> 33U) % 1021 + 1) / 1024;
+        const bool is_negative = draw % 3 == 0 ? (state >> 60U) % 2 == 0 : draw % 3 == 1;
+        const double x = below_1 * most[draw / 3 % most.size()];
+        return Enclosure{is_negative ? -x : x, is_negative ? -x : x};
+      };
+      const auto values = variables_.enclosures(number);
+      const auto p_x = values ? Variables::enclosure(p, *values) : std::nullopt;
+      const auto q_x = values ? Variables::enclosure(q, *values) : std::nullopt;
+      if (p_x && q_x && !meet(*p_x, *q_x)) return true;
     }
     return false;
   }

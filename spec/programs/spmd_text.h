@@ -5,8 +5,9 @@
 ///               {NAME "=" op NL} "return" NAME NL ["denotes" expr NL]
 ///   op        = "spmd" NAME {NAME} "{" (expr | {NAME "=" expr NL} "return" NAME) "}" "as" layout
 ///             | "redistribute" NAME "as" layout
-///   expr      = term | "einsum" STR {term} | ("add" | "mul" | "max") term term {term} | "sub" term term
-///             | ("neg" | "relu") term | ("scale" | "fill") ["-"] INT term | ("reduce_sum" | "reduce_max") INT term
+///   expr      = term | "einsum" STR {term} | ("add" | "mul" | "max" | "min") term term {term}
+///             | ("sub" | "div") term term | ("neg" | "relu" | "exp" | "sqrt") term
+///             | ("scale" | "fill") ["-"] INT term | ("reduce_sum" | "reduce_max") INT term
 ///             | "transpose" ints term | "trim" INT INT INT term
 ///   term      = NAME | "(" expr ")"
 ///
@@ -212,9 +213,13 @@ class ModuleReader : protected Tokens {
     static const std::vector<Row> all = {{"add", LocalOp::add, 0, 2},
                                          {"sub", LocalOp::sub, 0, 2},
                                          {"mul", LocalOp::mul, 0, 2},
+                                         {"div", LocalOp::div, 0, 2},
                                          {"max", LocalOp::max, 0, 2},
+                                         {"min", LocalOp::min, 0, 2},
                                          {"neg", LocalOp::neg, 0, 1},
                                          {"relu", LocalOp::relu, 0, 1},
+                                         {"exp", LocalOp::exp, 0, 1},
+                                         {"sqrt", LocalOp::sqrt, 0, 1},
                                          {"fill", LocalOp::fill, 1, 1},
                                          {"scale", LocalOp::scale, 1, 1},
                                          {"reduce_sum", LocalOp::reduce_sum, 1, 1},
@@ -237,7 +242,7 @@ class ModuleReader : protected Tokens {
       const bool is_negative = row->op != LocalOp::trim && accept("-");
       out.numbers.push_back(is_negative ? -integer() : integer());
     }
-    const bool is_list = row->args == 2 && row->op != LocalOp::sub;
+    const bool is_list = row->args == 2 && row->op != LocalOp::sub && row->op != LocalOp::div;
     terms(out, row->args, is_list, depth);
     return out;
   }

@@ -13,6 +13,7 @@ namespace retile::array {
 
 namespace {
 
+using spmd::LocalOp;
 using text::fail;
 
 constexpr std::size_t most_text = std::size_t{1} << 20;
@@ -280,10 +281,10 @@ class Body {
     if (term.kind == TermKind::number) {
       if (__builtin_mul_overflow(scale, term.number, &scale)) return false;
     }
-    if (term.kind == TermKind::mul) {
+    if (term.is(LocalOp::mul)) {
       return product(term.args[0], factors, scale) && product(term.args[1], factors, scale);
     }
-    if (term.kind == TermKind::neg) {
+    if (term.is(LocalOp::neg)) {
       scale = -scale;
       return product(term.args[0], factors, scale);
     }
@@ -412,24 +413,21 @@ class Body {
       }
       return {fmt::format("scale {} ({})", term.number, ones(0)), {0}};
     }
-    Labelled x = this->term(term.args[0]);
-    if (term.kind == TermKind::relu || term.kind == TermKind::neg) {
-      return {(term.kind == TermKind::relu ? "relu " : "neg ") + in_brackets(x.text), x.labels};
+    std::vector<Labelled> parts;
+    std::vector<std::size_t> all;
+    for (const Term& arg : term.args) {
+      parts.push_back(this->term(arg));
+      for (const std::size_t v : parts.back().labels) {
+        if (std::count(all.begin(), all.end(), v) == 0) all.push_back(v);
+      }
     }
-    Labelled y = this->term(term.args[1]);
-    std::vector<std::size_t> both = x.labels;
-    for (const std::size_t v : y.labels) {
-      if (std::count(both.begin(), both.end(), v) == 0) both.push_back(v);
-    }
-    const char* const word = term.kind == TermKind::add   ? "add"
-                             : term.kind == TermKind::sub ? "sub"
-                                                          : "mul";
-    x = spread(std::move(x), both);
-    y = spread(std::move(y), both);
+    for (Labelled& part : parts) part = spread(std::move(part), all);
     // A sum of sums is one of all terms, so that long ones are not deep.
-    const bool is_longer = term.kind == TermKind::add && x.text.rfind("add ", 0) == 0;
-    if (is_longer) return {x.text + " " + in_brackets(y.text), both};
-    return {fmt::format("{} {} {}", word, in_brackets(x.text), in_brackets(y.text)), both};
+    const bool is_longer = term.is(LocalOp::add) && parts[0].text.rfind("add ", 0) == 0;
+    if (is_longer) return {parts[0].text + " " + in_brackets(parts[1].text), all};
+    std::string out(spmd::name_of(term.op));
+    for (const Labelled& part : parts) out += " " + in_brackets(part.text);
+    return {std::move(out), all};
   }
 
   const Statement& statement_;

@@ -16,9 +16,11 @@ using text::fail;
 using text::Mistake;
 using text::Place;
 using text::Scanner;
+using spmd::LocalOp;
 
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_nested = 64;
+constexpr std::size_t most_operands = 64;  // of a local operation
 constexpr std::size_t most_factors = 1024;
 constexpr std::size_t most_variables = 52;  // as many as einsum has labels
 
@@ -67,15 +69,20 @@ class TermReader {
     for (;;) {
       const bool adds = in_.accept("+");
       if (!adds && !in_.accept("-")) return out;
-      out = {adds ? TermKind::add : TermKind::sub, 0, 0, {std::move(out), product(depth)}};
+      const LocalOp op = adds ? LocalOp::add : LocalOp::sub;
+      out = operation(op, {std::move(out), product(depth)});
     }
   }
 
  private:
   Term product(std::size_t depth) {
     Term out = factor(depth);
-    while (in_.accept("*")) out = {TermKind::mul, 0, 0, {std::move(out), factor(depth)}};
-    return out;
+    for (;;) {
+      const bool multiplies = in_.accept("*");
+      if (!multiplies && !in_.accept("/")) return out;
+      const LocalOp op = multiplies ? LocalOp::mul : LocalOp::div;
+      out = operation(op, {std::move(out), factor(depth)});
+    }
   }
 
   Term factor(std::size_t depth) {
@@ -84,34 +91,68 @@ class TermReader {
       fail(in_.at({begin, begin}), {Code::limit_reached, "more than 1024 factors in a statement"});
     }
     if (in_.accept("(")) return bracket(depth);
+    if (in_.accept("-")) return operation(LocalOp::neg, {factor(depth)});
     if (in_.sees_number()) {
-      Term out = {TermKind::number, 0, in_.number().value, {}};
+      Term out = {TermKind::number, 0, in_.number().value, {}, {}};
       if (!in_.sees_word()) return out;
-      return {TermKind::mul, 0, 0, {std::move(out), read()}};
+      return operation(LocalOp::mul, {std::move(out), read()});
     }
     Scanner ahead = in_;
     if (ahead.sees_word()) {
-      const std::string word = ahead.word("a factor").value;
-      const bool is_relu = word == "relu";
-      if ((is_relu || word == "neg") && ahead.accept("(")) {
+      const auto op = function_of(ahead.word("a factor").value);
+      if (op && ahead.accept("(")) {
         in_ = ahead;
-        return {is_relu ? TermKind::relu : TermKind::neg, 0, 0, {bracket(depth)}};
+        return call(*op, depth);
       }
     }
     return read();
   }
+  /// An operation that is written as a function: relu, neg, exp, sqrt, max, min.
+  static std::optional<LocalOp> function_of(const std::string& word) {
+    const auto op = spmd::op_of(word);
+    switch (op.value_or(LocalOp::value)) {
+      case LocalOp::relu:
+      case LocalOp::neg:
+      case LocalOp::exp:
+      case LocalOp::sqrt:
+      case LocalOp::max:
+      case LocalOp::min:
+        return op;
+      default:
+        return std::nullopt;
+    }
+  }
+  /// Behind its bracket.
+  Term call(LocalOp op, std::size_t depth) {
+    Term out = operation(op, {inner(depth)});
+    while (spmd::operands_of(op) == 0 && in_.accept(",")) {
+      if (out.args.size() == most_operands) {
+        fail(in_.rest(), {Code::limit_reached, "more than 64 operands of a maximum or minimum"});
+      }
+      out.args.push_back(inner(depth));
+    }
+    if (spmd::operands_of(op) == 0 && out.args.size() < 2) in_.expect(",");
+    in_.expect(")");
+    return out;
+  }
+  static Term operation(LocalOp op, std::vector<Term> args) {
+    return {TermKind::operation, 0, 0, op, std::move(args)};
+  }
   Term bracket(std::size_t depth) {
+    Term out = inner(depth);
+    in_.expect(")");
+    return out;
+  }
+  Term inner(std::size_t depth) {
     const std::size_t begin = in_.next();
     if (depth >= most_nested) {
       fail(in_.at({begin, begin}), {Code::limit_reached, "more than 64 brackets in each other"});
     }
-    Term out = sum(depth + 1);
-    in_.expect(")");
-    return out;
+    return sum(depth + 1);
   }
   Term read() {
     statement_.reads.push_back(access(false));
-    return {TermKind::access, statement_.reads.size() - 1, 0, {}};
+    return {TermKind::access, statement_.reads.size() - 1, 0, {}, {}};
   }
 
   std::size_t array(const text::Token<std::string>& name, bool may_be_new) {

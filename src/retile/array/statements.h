@@ -9,6 +9,7 @@
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/spmd/expression.h"
 #include "retile/text/place.h"
 
 namespace retile::array {
@@ -28,14 +29,19 @@ struct Access {
   text::Place place;
 };
 
-enum class TermKind { access, number, add, sub, mul, neg, relu };
+enum class TermKind { access, number, operation };
 
 /// The right side of a statement.
 struct Term {
   TermKind kind = TermKind::number;
   std::size_t access = 0;  ///< in Statement::reads
   Size number = 0;
+  spmd::LocalOp op = {};  ///< of elements: add, sub, mul, div, max, min, neg, relu, exp or sqrt
   std::vector<Term> args;
+
+  [[nodiscard]] bool is(spmd::LocalOp other) const {
+    return kind == TermKind::operation && op == other;
+  }
 };
 
 /// How values meet that are written to one element.

@@ -22,8 +22,11 @@ std::string report_text(const spmd::Module& module, const spmd::RunReport& repor
                       report.difference->device, report.difference->found,
                       report::shape_text(report.difference->element), report.difference->expected);
   } else {
-    out = fmt::format("right: {} compared on {}\n", counted(report.compared, "element"),
-                      counted(module.devices, "device"));
+    out = fmt::format("right: {} compared on {}{}\n", counted(report.compared, "element"),
+                      counted(module.devices, "device"),
+                      report.tolerance > 0
+                          ? fmt::format(", none off by more than rounding, {:.1e}", report.tolerance)
+                          : "");
   }
   out += fmt::format("{}, which brought a device up to {} bytes\n",
                      counted(report.moves, "redistribution"), report.received_bytes);
@@ -39,6 +42,7 @@ std::string report_json(const spmd::Module& module, const spmd::RunReport& repor
   out["right"] = !report.difference;
   out["devices"] = module.devices;
   out["compared"] = report.compared;
+  out["tolerance"] = report.tolerance;
   out["difference"] = nullptr;
   if (report.difference) {
     out["difference"] = {{"device", report.difference->device},

@@ -56,6 +56,12 @@ std::string wrong_module_text(const spmd::Module& module, const spmd::WrongModul
   return fmt::format("wrong{} ({}): {}", where, wrong.reason, what);
 }
 
+std::string_view variables_text(const spmd::ModuleVerdict& verdict) {
+  if (!verdict.has_functions) return verdict.has_maxima ? ", with maxima as variables" : "";
+  return verdict.has_maxima ? ", with maxima and results of functions as variables"
+                            : ", with results of functions as variables";
+}
+
 std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
   const std::string_view what = module.denotes ? "denotes and replicas" : "replicas (no denotes)";
   const bool two = verdict.primes.size() > 1;
@@ -63,7 +69,7 @@ std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& 
       "{}: agree modulo {} {}{}, drawn by seed {}; a wrong module passes with probability at most "
       "2^-{}",
       what, two ? "primes" : "the prime", fmt::join(verdict.primes, " and "),
-      verdict.has_maxima ? ", with maxima as variables" : "", verdict.seed, verdict.error_exponent);
+      variables_text(verdict), verdict.seed, verdict.error_exponent);
 }
 
 Json wrong_module_json(const spmd::Module& module, const spmd::WrongModule& wrong) {
@@ -114,6 +120,7 @@ Json json_of(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
   out["degree"] = verdict.degree;
   out["coefficient_bits"] = verdict.coefficient_bits;
   out["maxima"] = verdict.has_maxima;
+  out["functions"] = verdict.has_functions;
   out["seed"] = verdict.seed;
   out["primes"] = verdict.primes;
   out["error_exponent"] =

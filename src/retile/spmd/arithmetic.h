@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <type_traits>
@@ -40,6 +41,10 @@ class Integers {
     return out;
   }
   [[nodiscard]] static Value max(Value a, Value b) { return std::max(a, b); }
+  /// Never asked for: where there are functions, Enclosures are drawn.
+  [[nodiscard]] static Value div(Value /*a*/, Value /*b*/) { fail(); }
+  [[nodiscard]] static Value exp(Value /*a*/) { fail(); }
+  [[nodiscard]] static Value sqrt(Value /*a*/) { fail(); }
 
   /// Arrays that are all positive, all negative, or near zero tell maxima apart that others do not.
   void begin_family(std::mt19937_64& random) {
@@ -95,8 +100,26 @@ struct Machine {
     return wrapped(a, b, [](auto p, auto q) { return p * q; });
   }
   static T max(T a, T b) { return std::max(a, b); }
+  /// Of integers never asked for: runs refuse them where there are functions.
+  static T div(T a, T b) {
+    return of_point([](auto p, auto q) { return p / q; }, a, b);
+  }
+  static T exp(T a) {
+    return of_point([](auto p) { return std::exp(p); }, a);
+  }
+  static T sqrt(T a) {
+    return of_point([](auto p) { return std::sqrt(p); }, a);
+  }
 
  private:
+  template <typename F, typename... Ts>
+  static T of_point(F f, Ts... all) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return f(all...);
+    } else {
+      throw Undecided{"a function of integers"};
+    }
+  }
   template <typename F>
   static T wrapped(T a, T b, F f) {
     if constexpr (std::is_floating_point_v<T>) {

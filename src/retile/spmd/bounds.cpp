@@ -97,6 +97,9 @@ class Bounding {
     return see(out);
   }
 
+  /// A variable, whatever its argument is.
+  Bound function() { return see({.degree = 1}); }
+
   Bound collapsed(const Bound& b, const Layout& layout) {
     if (layout.addend_count() == 1) return b;
     if (layout.addends()->addition == Addition::sum) return sum({b}, layout.addend_count());
@@ -149,6 +152,11 @@ class Bounding {
         return sum(parts, static_cast<Size>(parts.size()));
       case LocalOp::mul:
         return product(parts);
+      case LocalOp::div:
+        return product({parts[0], function()});
+      case LocalOp::exp:
+      case LocalOp::sqrt:
+        return function();
       case LocalOp::einsum: {
         Bound out = product(parts);
         out.bits = bounded(out.bits, bits_of_terms(e.einsum, operands));
@@ -160,12 +168,8 @@ class Bounding {
         return see({.bits = bits_of(number)});
       case LocalOp::reduce_sum:
         return sum(parts, operands[0][static_cast<std::size_t>(number)]);
-      case LocalOp::max:
-      case LocalOp::relu:
-      case LocalOp::reduce_max:
-        return maximum(parts);
       default:
-        return parts[0];
+        return is_maximum(e.op) ? maximum(parts) : parts[0];
     }
   }
   /// How many products are added up.
@@ -195,13 +199,13 @@ Bounds bounds_of(const Module& module, const std::vector<Size>& factors) {
   return Bounding(module, factors).all();
 }
 
-std::optional<int> error_exponent(const Bounds& bounds, bool has_maxima) {
+std::optional<int> error_exponent(const Bounds& bounds, bool has_variables) {
   if (bounds.degree >= most_degree || bounds.bits >= most_bits) return std::nullopt;
   // For one pair of polynomials: degree / 2^61, or the prime, one of 2^54, divides a coefficient.
   const Size per_pair = bounds.degree + (bounds.bits / 61) * (Size{1} << (61 - 54));
   const int bits = ceil_log(per_pair);
-  // Two primes, and with maxima fewer than 2^60 pairs.
-  const int out = has_maxima ? 2 * (61 - bits) - 60 : 61 - bits;
+  // Two primes, and with maxima and functions fewer than 2^60 pairs.
+  const int out = has_variables ? 2 * (61 - bits) - 60 : 61 - bits;
   return out < 20 ? std::nullopt : std::optional(out);
 }
 

@@ -13,7 +13,7 @@ inline constexpr Size most_degree = Size{1} << 40;
 inline constexpr Size most_bits = Size{1} << 40;
 
 /// Of all polynomials of a module together: in elements of parameters, in what is drawn for addends, and in
-/// maxima as variables of their own.
+/// maxima and results of functions as variables of their own.
 struct Bounds {
   Size degree = 1;
   /// No coefficient of a difference is above 2^bits, once all are over one denominator.
@@ -24,8 +24,8 @@ struct Bounds {
 
 /// A wrong module passes with probability at most 2^-this; docs/ledger/statements.md derives it. Nothing where
 /// that would be above 2^-20.
-/// \param has_maxima  judged modulo two primes; else modulo one
-[[nodiscard]] std::optional<int> error_exponent(const Bounds& bounds, bool has_maxima);
+/// \param has_variables  maxima or functions, judged modulo two primes; else modulo one
+[[nodiscard]] std::optional<int> error_exponent(const Bounds& bounds, bool has_variables);
 
 /// The numbers behind all operations of one kind, `denotes` included.
 [[nodiscard]] std::vector<Size> numbers_in(const Module& module, LocalOp op);

@@ -12,21 +12,28 @@ namespace retile::spmd {
 
 namespace {
 
+using operations::Id;
+
 struct Row {
   LocalOp op;
   std::string_view name;
   std::size_t numbers;
   std::size_t operands;
+  std::optional<Id> id = {};
 };
 
-constexpr std::array<Row, 14> op_rows = {{{LocalOp::value, "", 0, 0},
+constexpr std::array<Row, 18> op_rows = {{{LocalOp::value, "", 0, 0},
                                           {LocalOp::einsum, "einsum", 0, 0},
-                                          {LocalOp::add, "add", 0, 0},
-                                          {LocalOp::sub, "sub", 0, 2},
-                                          {LocalOp::mul, "mul", 0, 0},
-                                          {LocalOp::max, "max", 0, 0},
-                                          {LocalOp::neg, "neg", 0, 1},
+                                          {LocalOp::add, "add", 0, 0, Id::add},
+                                          {LocalOp::sub, "sub", 0, 2, Id::subtract},
+                                          {LocalOp::mul, "mul", 0, 0, Id::multiply},
+                                          {LocalOp::div, "div", 0, 2, Id::divide},
+                                          {LocalOp::max, "max", 0, 0, Id::maximum},
+                                          {LocalOp::min, "min", 0, 0, Id::minimum},
+                                          {LocalOp::neg, "neg", 0, 1, Id::negate},
                                           {LocalOp::relu, "relu", 0, 1},
+                                          {LocalOp::exp, "exp", 0, 1, Id::exponential},
+                                          {LocalOp::sqrt, "sqrt", 0, 1, Id::sqrt},
                                           {LocalOp::scale, "scale", 1, 1},
                                           {LocalOp::fill, "fill", 1, 1},
                                           {LocalOp::reduce_sum, "reduce_sum", 1, 1},
@@ -139,6 +146,19 @@ std::optional<LocalOp> op_of(std::string_view name) {
 
 std::size_t numbers_of(LocalOp op) { return row_of(op).numbers; }
 std::size_t operands_of(LocalOp op) { return row_of(op).operands; }
+std::optional<Id> id_of(LocalOp op) { return row_of(op).id; }
+
+bool is_maximum(LocalOp op) {
+  if (op == LocalOp::relu || op == LocalOp::reduce_max) return true;
+  const auto id = id_of(op);
+  return id && operations::row_of(*id).in_field == operations::InField::ordered;
+}
+bool is_function(LocalOp op) {
+  const auto id = id_of(op);
+  if (!id) return false;
+  // Whole programs divide in a field, where x / x is 1. Here nothing is known of 1 / 0.
+  return *id == Id::divide || operations::row_of(*id).in_field == operations::InField::unknown;
+}
 
 std::optional<Einsum> einsum_of(std::string_view text) {
   const std::size_t arrow = text.find("->");
@@ -191,7 +211,9 @@ std::optional<Shape> shape_of(const Expression& expression, const std::vector<Sh
     case LocalOp::add:
     case LocalOp::sub:
     case LocalOp::mul:
+    case LocalOp::div:
     case LocalOp::max:
+    case LocalOp::min:
       for (const Shape& shape : operands) {
         if (shape != operands[0]) return std::nullopt;
       }
@@ -239,19 +261,23 @@ Dependence dependence_of(const Expression& expression, const std::vector<Depende
     case LocalOp::mul:
     case LocalOp::einsum:
       return linear == 1 ? Dependence::linear : Dependence::other;
-    case LocalOp::max:
-    case LocalOp::relu:
-    case LocalOp::reduce_max:
-      return Dependence::other;
+    case LocalOp::div:
+      return dependence_of(expression.operands[1], values) == Dependence::none ? Dependence::linear
+                                                                               : Dependence::other;
     default:
+      if (is_maximum(expression.op) || is_function(expression.op)) return Dependence::other;
       return all ? Dependence::linear : Dependence::other;
   }
 }
 
 bool has_maxima(const Expression& expression) {
-  const LocalOp op = expression.op;
-  if (op == LocalOp::max || op == LocalOp::relu || op == LocalOp::reduce_max) return true;
-  return std::any_of(expression.operands.begin(), expression.operands.end(), has_maxima);
+  return is_maximum(expression.op) ||
+         std::any_of(expression.operands.begin(), expression.operands.end(), has_maxima);
+}
+
+bool has_functions(const Expression& expression) {
+  return is_function(expression.op) ||
+         std::any_of(expression.operands.begin(), expression.operands.end(), has_functions);
 }
 
 }  // namespace retile::spmd

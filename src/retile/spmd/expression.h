@@ -1,7 +1,8 @@
 // Local operations: what stands in the blocks of a module and behind `denotes`.
 //
-//   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   max x y ..   neg x   relu x
-//   scale INT x   fill INT x   reduce_sum D x   reduce_max D x   transpose [..] x   trim D LO HI x
+//   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   div x y   max x y ..   min x y ..
+//   neg x   relu x   exp x   sqrt x   scale INT x   fill INT x   reduce_sum D x   reduce_max D x
+//   transpose [..] x   trim D LO HI x
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/operations/table.h"
 #include "retile/text/place.h"
 
 namespace retile::spmd {
@@ -22,9 +24,13 @@ enum class LocalOp {
   add,
   sub,
   mul,
+  div,
   max,
+  min,
   neg,
   relu,
+  exp,
+  sqrt,
   scale,
   fill,
   reduce_sum,
@@ -39,6 +45,13 @@ enum class LocalOp {
 [[nodiscard]] std::optional<LocalOp> op_of(std::string_view name);
 /// How many numbers stand behind the operation; of transpose a list does.
 [[nodiscard]] std::size_t numbers_of(LocalOp op);
+/// What works element by element as an operation of whole programs does: that operation.
+[[nodiscard]] std::optional<operations::Id> id_of(LocalOp op);
+/// Whether its result is decided by an order of all numbers: max, relu and others.
+[[nodiscard]] bool is_maximum(LocalOp op);
+/// Whether it is a function of which is known alone that equal arguments have equal results; of div
+/// that is the function 1/x.
+[[nodiscard]] bool is_function(LocalOp op);
 /// How many operands it has; 0: two or more, or of einsum one for each subscript.
 [[nodiscard]] std::size_t operands_of(LocalOp op);
 
@@ -82,7 +95,9 @@ enum class Dependence { none, linear, other };
 [[nodiscard]] Dependence dependence_of(const Expression& expression,
                                        const std::vector<Dependence>& values);
 
-/// Whether there is a max, relu or reduce_max in it.
+/// Whether there is an operation in it that is_maximum().
 [[nodiscard]] bool has_maxima(const Expression& expression);
+/// Whether there is one that is_function().
+[[nodiscard]] bool has_functions(const Expression& expression);
 
 }  // namespace retile::spmd

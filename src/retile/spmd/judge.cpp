@@ -9,6 +9,7 @@
 
 #include "arithmetic.h"
 #include "bounds.h"
+#include "enclosure.h"
 #include "maxima.h"
 #include "primes.h"
 #include "retile/lower/lower.h"
@@ -18,22 +19,25 @@ namespace retile::spmd {
 
 namespace {
 
-/// Of integers, where maxima are not the same.
-constexpr int draws_of_integers = 192;
+/// Of numbers, where maxima or functions are not the same.
+constexpr int most_draws = 192;
 
-bool has_maxima(const Module& module) {
-  const auto adds_otherwise = [](const Value& value) {
+bool has_other_addends(const Module& module) {
+  return std::any_of(module.values.begin(), module.values.end(), [](const Value& value) {
     const auto& addends = value.type.layout().addends();
     return addends && addends->addition != Addition::sum;
-  };
-  if (std::any_of(module.values.begin(), module.values.end(), adds_otherwise)) return true;
-  if (module.denotes && has_maxima(*module.denotes)) return true;
+  });
+}
+/// Whether one of the expressions of a module is so.
+template <typename Is>
+bool has_some(const Module& module, const Is& is) {
+  if (module.denotes && is(*module.denotes)) return true;
   for (const Statement& statement : module.body) {
     const auto* op = std::get_if<SpmdOp>(&statement.op);
     if (op == nullptr) continue;
-    if (has_maxima(op->result)) return true;
+    if (is(op->result)) return true;
     for (const auto& [name, e] : op->definitions) {
-      if (has_maxima(e)) return true;
+      if (is(e)) return true;
     }
   }
   return false;
@@ -122,17 +126,26 @@ std::vector<Integers::Value> magnitudes_for(const Module& module) {
   return out;
 }
 
+/// Fractions of 1, and what lies beyond the constants.
+Enclosures enclosures_for(const Module& module) {
+  std::vector<double> out = {0.125, 1, 1, 4};
+  for (const Integers::Value magnitude : magnitudes_for(module)) {
+    out.push_back(static_cast<double>(magnitude));
+  }
+  return Enclosures(std::move(out));
+}
+
 /// Numbers for which the module is wrong, as early as possible.
-std::optional<WrongModule> found_by_integers(const Module& module, std::mt19937_64& random,
-                                             const Deadline& deadline, const WrongModule& suspect,
-                                             ModuleVerdict& out) {
-  const Integers integers(magnitudes_for(module), numbers_in(module, LocalOp::fill));
+template <typename A>
+std::optional<WrongModule> found_by_numbers(const Module& module, std::mt19937_64& random,
+                                            const Deadline& deadline, const WrongModule& suspect,
+                                            const A& numbers, ModuleVerdict& out) {
   const auto end = module.body.size();
   std::optional<WrongModule> first;
-  for (int draw = 0; draw < draws_of_integers && !deadline.passed(); ++draw) {
+  for (int draw = 0; draw < most_draws && !deadline.passed(); ++draw) {
     std::optional<WrongModule> wrong;
     try {
-      wrong = Round<Integers>(module, random, deadline, integers).run();
+      wrong = Round<A>(module, random, deadline, numbers).run();
     } catch (const Undecided&) {
       continue;  // too large; others are smaller
     }
@@ -144,8 +157,22 @@ std::optional<WrongModule> found_by_integers(const Module& module, std::mt19937_
   return first;
 }
 
-/// Where there are maxima: polynomials in which they are variables are compared.
-void judge_with_maxima(const Module& module, const std::vector<Size>& factors,
+/// What is not the same although it may be equal: no numbers drawn show a difference.
+std::string why_undecided(const Module& module, const WrongModule& suspect,
+                          const ModuleVerdict& verdict) {
+  const char* const what = !verdict.has_functions ? "maxima"
+                           : verdict.has_maxima   ? "maxima or functions"
+                                                  : "functions";
+  return fmt::format(
+      "{} holds {} that are not the same {}, and none of {} draws of {} shows a difference",
+      suspect.statement ? module.values[module.body[*suspect.statement].value].name
+                        : "what is returned",
+      what, suspect.reason == "denotes" ? "as in denotes" : "on two devices", verdict.draws,
+      verdict.has_functions ? "numbers" : "integers");
+}
+
+/// Where there are maxima or functions: polynomials in which they are variables are compared.
+void judge_with_variables(const Module& module, const std::vector<Size>& factors,
                        std::mt19937_64& random, const Deadline& deadline, ModuleVerdict& out) {
   const Twofold field(Modular(out.primes[0]), Modular(out.primes[1]));
   Maxima maxima(field, {factors, numbers_in(module, LocalOp::fill)}, random, deadline);
@@ -154,31 +181,33 @@ void judge_with_maxima(const Module& module, const std::vector<Size>& factors,
     out.answer = Answer::right;
     return;
   }
-  out.wrong = suspect->reason == "uncovered"
-                  ? suspect
-                  : found_by_integers(module, random, deadline, *suspect, out);
+  if (suspect->reason == "uncovered") {
+    out.wrong = suspect;
+  } else if (out.has_functions) {
+    out.wrong =
+        found_by_numbers(module, random, deadline, *suspect, enclosures_for(module), out);
+  } else {
+    const Integers integers(magnitudes_for(module), numbers_in(module, LocalOp::fill));
+    out.wrong = found_by_numbers(module, random, deadline, *suspect, integers, out);
+  }
   if (out.wrong) {
     out.answer = Answer::wrong;
   } else if (deadline.passed()) {
     out.why_undecided = "the time is up";
   } else {
-    out.why_undecided = fmt::format(
-        "{} holds maxima that are not the same {}, and none of {} draws of integers shows a "
-        "difference",
-        suspect->statement ? module.values[module.body[*suspect->statement].value].name
-                           : "what is returned",
-        suspect->reason == "denotes" ? "as in denotes" : "on two devices", out.draws);
+    out.why_undecided = why_undecided(module, *suspect, out);
   }
 }
 
 void judge_values(const Module& module, const JudgeOptions& options, const Deadline& deadline,
                   ModuleVerdict& out) {
+  const bool has_variables = out.has_maxima || out.has_functions;
   std::vector<Size> factors;
-  if (out.has_maxima) factors = factors_for(module);
+  if (has_variables) factors = factors_for(module);
   const Bounds bounds = bounds_of(module, factors);
   out.degree = bounds.degree;
   out.coefficient_bits = bounds.bits;
-  const auto exponent = error_exponent(bounds, out.has_maxima);
+  const auto exponent = error_exponent(bounds, has_variables);
   if (!exponent) {
     out.why_undecided =
         "values are polynomials of such degrees or coefficients that a wrong module could pass";
@@ -186,13 +215,13 @@ void judge_values(const Module& module, const JudgeOptions& options, const Deadl
   }
   out.error_exponent = *exponent;
   std::mt19937_64 random(out.seed);
-  for (int k = 0; k < (out.has_maxima ? 2 : 1); ++k) {
+  for (int k = 0; k < (has_variables ? 2 : 1); ++k) {
     const std::uint64_t prime = drawn_prime(random);
     out.primes.push_back(options.modulus.value_or(prime));
   }
   try {
-    if (out.has_maxima) {
-      judge_with_maxima(module, factors, random, deadline, out);
+    if (has_variables) {
+      judge_with_variables(module, factors, random, deadline, out);
     } else {
       out.wrong = Round<Modular>(module, random, deadline, Modular(out.primes[0])).run();
       out.answer = out.wrong ? Answer::wrong : Answer::right;
@@ -203,6 +232,10 @@ void judge_values(const Module& module, const JudgeOptions& options, const Deadl
 }
 
 }  // namespace
+
+bool has_functions(const Module& module) {
+  return has_some(module, [](const Expression& e) { return has_functions(e); });
+}
 
 Result<Route> route_of(const Layout& from, const Layout& to, const CheckOptions& options) {
   const auto problem = Problem::make(from, to);
@@ -231,7 +264,8 @@ Result<std::vector<Route>> routes_of(const Module& module, const CheckOptions& o
 Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options) {
   const Deadline deadline = Deadline::in(options.timeout_seconds);
   ModuleVerdict out;
-  out.has_maxima = has_maxima(module);
+  out.has_maxima = has_other_addends(module) || has_some(module, [](const Expression& e) { return has_maxima(e); });
+  out.has_functions = has_functions(module);
   out.seed = options.seed.value_or(new_seed());
   for (std::size_t s = 0; s < module.body.size(); ++s) {
     const auto* op = std::get_if<SpmdOp>(&module.body[s].op);

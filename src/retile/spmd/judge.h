@@ -40,17 +40,20 @@ struct ModuleVerdict {
   std::string why_undecided = {};
   std::vector<Route> routes;
   /// Values are polynomials of at most this degree in elements of the parameters, in numbers drawn for addends,
-  /// and in maxima; no coefficient is above 2^coefficient_bits.
+  /// and in maxima and
+  /// results of functions; no coefficient is above 2^coefficient_bits.
   Size degree = 1;
   Size coefficient_bits = 0;
-  /// What was drawn: the seed says all of it again. Two primes where there are maxima, else one.
+  /// What was drawn: the seed says all of it again. Two primes where there are maxima or functions, else one.
   std::uint64_t seed = 0;
   std::vector<std::uint64_t> primes;
   /// A wrong module is called right with probability at most 2^-this.
   int error_exponent = 0;
   /// A max, relu or reduce_max.
   bool has_maxima = false;
-  /// Of integers, to tell apart maxima that are not the same.
+  /// An exp, sqrt or div.
+  bool has_functions = false;
+  /// Of numbers, to tell apart maxima and functions that are not the same.
   int draws = 0;
   /// Statements that use a value with addends in another way than linearly, and that value's name.
   std::vector<std::pair<std::size_t, std::string>> not_linear;
@@ -67,10 +70,15 @@ struct JudgeOptions {
 /// Plans, lowers and checks every redistribution, then carries out the local programs of all devices
 /// on random numbers modulo a prime that is drawn, and compares. D-SPMD: values are families, one array
 /// for each addend, on which devices must agree wherever their boxes overlap; addends that a
-/// redistribution makes are any of which the sum is right. Maxima are variables of their own (Maxima).
-/// Where those differ, integers are looked for that show it; where none are found, it is undecided.
+/// redistribution makes are any of which the sum is right. Maxima and results of functions are variables of
+/// their own (Maxima): what is right is so for any functions in the place of exp, sqrt and 1/x, if equal
+/// arguments have equal results. Where variables differ, numbers are looked for that show it: integers, or
+/// with functions intervals. Where none are found, it is undecided.
 /// \error of plan() and program_of(), at the statement; limit_reached
 [[nodiscard]] Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options = {});
+
+/// Whether an exp, sqrt or div is in it.
+[[nodiscard]] bool has_functions(const Module& module);
 
 /// Plans and lowers one redistribution between two types; Problem's names are not set.
 /// \error as plan() and program_of()

@@ -70,6 +70,16 @@ Maxima::Value Maxima::of(std::span<const Value> arguments) {
   return out;
 }
 
+Maxima::Value Maxima::of(operations::Id function, Value argument) {
+  const Value list[] = {field_.from(static_cast<Size>(function)), argument};
+  const std::size_t known = find(functions_, list);
+  if (known != functions_.size()) return results_[known];
+  count_kept(std::size(list));
+  functions_.insert(list);
+  results_.push_back(field_.drawn(random_));
+  return results_.back();
+}
+
 std::optional<Size> Maxima::constant(Value p) const {
   if (const auto small = field_.constant(p)) return small;
   const auto found =

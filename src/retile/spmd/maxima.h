@@ -1,4 +1,5 @@
-// Maxima as numbers that are drawn, the same one for the same arguments. Room-internal.
+// Maxima, and results of functions, as numbers that are drawn: the same one for the same arguments.
+// Room-internal.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "modular.h"
 #include "retile/core/deadline.h"
+#include "retile/operations/table.h"
 
 namespace retile::spmd {
 
@@ -61,6 +63,9 @@ class Maxima {
 
   /// The maximum of at least one. Throws Undecided beyond the limits, and after the deadline.
   [[nodiscard]] Value of(std::span<const Value> arguments);
+  /// The result of a function of which nothing is known: the same one for the same argument, of every
+  /// function another one. Throws as of().
+  [[nodiscard]] Value of(operations::Id function, Value argument);
 
   /// Values that are kept, and values that are looked for among them.
   static constexpr std::size_t most_kept = std::size_t{1} << 24U;
@@ -99,11 +104,13 @@ class Maxima {
   ListTable maxima_;                       // those that were made, a list of one each
   List arguments_;                         // of all of them
   std::vector<std::size_t> begins_ = {0};  // in arguments_
+  ListTable functions_;                    // the arguments of which a result was drawn, behind which function
+  List results_;                           // of each
   std::size_t kept_ = 0;
   std::size_t looked_for_ = 0;
 };
 
-/// Arithmetic of formal polynomials with maxima, at one random place.
+/// Arithmetic of formal polynomials with maxima and functions, at one random place.
 class Formal {
  public:
   using Value = Twofold::Value;
@@ -123,6 +130,12 @@ class Formal {
     const Value both[] = {a, b};
     return maxima_->of(both);
   }
+  /// Of 1/x nothing is known but that it is a function.
+  [[nodiscard]] Value div(Value a, Value b) const {
+    return mul(a, maxima_->of(operations::Id::divide, b));
+  }
+  [[nodiscard]] Value exp(Value a) const { return maxima_->of(operations::Id::exponential, a); }
+  [[nodiscard]] Value sqrt(Value a) const { return maxima_->of(operations::Id::sqrt, a); }
   [[nodiscard]] Value most(const std::vector<Value>& all) const { return maxima_->of(all); }
   void begin_family(std::mt19937_64& /*random*/) const {}
   [[nodiscard]] Value drawn(std::mt19937_64& random) const { return field_.drawn(random); }

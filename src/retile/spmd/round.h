@@ -177,7 +177,7 @@ class Round {
       for_each_element(layout, tile.shape, d, [&](std::size_t global, std::size_t local) {
         spend_on_element();
         const T element = tile.elements[local];
-        if (is_known[k][global] && out[k][global] != element && !wrong) {
+        if (is_known[k][global] && !wrong && differ(a_, out[k][global], element)) {
           wrong = found("replicas", layout, global, k);
           wrong->device = d;
         }
@@ -262,7 +262,8 @@ class Round {
     std::vector<const Tensor<T>*> inputs;
     for (const Tensor<T>& input : inputs_) inputs.push_back(&input);
     const Tensor<T> wanted = evaluator_.value(*module_.denotes, inputs);
-    const auto [at, other] = std::mismatch(held.begin(), held.end(), wanted.elements.begin());
+    const auto same = [this](const T& p, const T& q) { return !differ(a_, p, q); };
+    const auto [at, other] = std::mismatch(held.begin(), held.end(), wanted.elements.begin(), same);
     if (at == held.end()) return std::nullopt;
     WrongModule out{.reason = "denotes"};
     out.element = index_of(at - held.begin(), type.layout().global());

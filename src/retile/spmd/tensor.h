@@ -90,6 +90,16 @@ concept HasMost = requires(const A& a, const std::vector<typename A::Value>& all
   a.most(all);
 };
 
+/// Whether two numbers are different ones. Of intervals that is not whether they are the same.
+template <typename A>
+bool differ(const A& a, const typename A::Value& p, const typename A::Value& q) {
+  if constexpr (requires { a.differ(p, q); }) {
+    return a.differ(p, q);
+  } else {
+    return p != q;
+  }
+}
+
 template <typename A>
 typename A::Value maximum_of(const A& a, const std::vector<typename A::Value>& all) {
   if constexpr (HasMost<A>) {
@@ -106,8 +116,8 @@ concept Gathers = requires {
   typename A::Gathered;
 };
 
-/// Values of expressions in the arithmetic A: A::Value, from(Size), add, sub, mul and max. See HasMost
-/// and Gathers.
+/// Values of expressions in the arithmetic A: A::Value, from(Size), add, sub, mul, div, max, exp and sqrt.
+/// See HasMost and Gathers.
 template <typename A>
 class Evaluator {
  public:
@@ -182,8 +192,16 @@ class Evaluator {
         return fold(x, out, [r = a_](T a, T b) { return r.sub(a, b); });
       case LocalOp::mul:
         return fold(x, out, [r = a_](T a, T b) { return r.mul(a, b); });
+      case LocalOp::div:
+        return fold(x, out, [r = a_](T a, T b) { return r.div(a, b); });
       case LocalOp::max:
         return maximum(x, out);
+      case LocalOp::min:
+        return minimum(x, out);
+      case LocalOp::exp:
+        return map(*x[0], out, [r = a_](T a) { return r.exp(a); });
+      case LocalOp::sqrt:
+        return map(*x[0], out, [r = a_](T a) { return r.sqrt(a); });
       case LocalOp::neg:
         return map(*x[0], out, [r = a_](T a) { return r.sub(r.from(0), a); });
       case LocalOp::relu:
@@ -225,6 +243,19 @@ class Evaluator {
     } else {
       fold(x, out, [r = a_](T a, T b) { return r.max(a, b); });
     }
+  }
+  /// min(x, y) = -max(-x, -y).
+  void minimum(const Operands& x, Tensor<T>& out) {
+    const auto negative = [r = a_](T a) { return r.sub(r.from(0), a); };
+    std::vector<Tensor<T>> negatives;
+    for (const Tensor<T>* operand : x) {
+      negatives.push_back(*operand);
+      map(*operand, negatives.back(), negative);
+    }
+    Operands pointers;
+    for (const Tensor<T>& operand : negatives) pointers.push_back(&operand);
+    maximum(pointers, out);
+    map(out, out, negative);
   }
   void reduce_maximum(const Tensor<T>& x, Size dim, Tensor<T>& out) {
     if constexpr (HasMost<A>) {

@@ -7,12 +7,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <utility>
 
 #include "multiplying.h"
 #include "retile/exec/npy/splitmix.h"
+#include "retile/spmd/arithmetic.h"
 #include "retile/spmd/tensor.h"
+#include "rounding.h"
 
 namespace retile::spmd {
 
@@ -120,30 +123,53 @@ double largest_value(const Module& module, double least) {
   return largest;
 }
 
-/// Integers from -most to most, by parameter, addend and place.
+/// What parameters are made of.
+struct Drawing {
+  Size most = 9;         ///< integers from -most to most
+  double divisor = 1;    ///< by which they are divided
+  bool positive = false; ///< from the half of them on, so that nothing is divided by 0
+};
+
+/// Numbers by parameter, addend and place.
 class Generator {
  public:
-  explicit Generator(Size most) : most_(most) {}
+  explicit Generator(const Drawing& drawing) : drawing_(drawing) {}
 
-  [[nodiscard]] Size value(std::size_t parameter, Size addend, Size position) const {
+  [[nodiscard]] double value(std::size_t parameter, Size addend, Size position) const {
     const std::uint64_t stream = splitmix64((static_cast<std::uint64_t>(parameter) << 32U) ^
                                             static_cast<std::uint64_t>(addend));
     const std::uint64_t number = splitmix64(stream ^ static_cast<std::uint64_t>(position));
-    return static_cast<Size>(number % static_cast<std::uint64_t>(2 * most_ + 1)) - most_;
+    const Size least = drawing_.positive ? drawing_.most / 2 : -drawing_.most;
+    const auto count = static_cast<std::uint64_t>(drawing_.most - least + 1);
+    return static_cast<double>(static_cast<Size>(number % count) + least) / drawing_.divisor;
   }
 
  private:
-  Size most_;
+  Drawing drawing_;
 };
 
-/// Elements of `denotes`, of a box of it and what that needs, in doubles that hold them exactly. Loops
-/// work them out, so that a mistake of a BLAS is found.
+/// The arithmetic of what a run is compared with: doubles that hold every value exactly, or with functions
+/// doubles beside what rounding may do.
+struct Exact : Machine<double> {
+  static double of(double number) { return number; }
+  static double number(double a) { return a; }
+  static double tolerance(double /*wanted*/) { return 0; }
+};
+class Near : public Rounding {
+ public:
+  explicit Near(double unit) : Rounding(unit) {}
+  static double number(const Value& a) { return a.number; }
+};
+
+/// Elements of `denotes`, of a box of it and what that needs. Loops work them out, so that a mistake of a
+/// BLAS is found.
+template <typename A>
 class Reference {
  public:
-  using Values = Tensor<double>;
+  using Values = Tensor<typename A::Value>;
 
-  Reference(const Module& module, const Generator& generator)
-      : module_(module), generator_(generator) {
+  Reference(const Module& module, const Generator& generator, A arithmetic)
+      : module_(module), generator_(generator), a_(arithmetic), evaluator_({}, arithmetic) {
     for (std::size_t x = 0; x < module.parameters; ++x) {
       globals_.push_back(module.values[x].type.layout().global());
     }
@@ -170,27 +196,28 @@ class Reference {
     if (!count || *count > most_in_tensor) {
       throw Undecided{"more than 2^28 elements of a parameter to compare with"};
     }
-    Values out{box.extent, std::vector<double>(static_cast<std::size_t>(*count))};
+    Values out{box.extent, std::vector<typename A::Value>(static_cast<std::size_t>(*count))};
     if (*count == 0) return out;
     const std::vector<Size> strides = strides_of(layout.global());
     Size first = 0;
     for (std::size_t d = 0; d < strides.size(); ++d) first += box.at[d] * strides[d];
     Walk walk(box.extent, {strides});
-    for (double& element : out.elements) {
-      element = static_cast<double>(whole(x, layout, first + walk.offset(0)));
+    for (auto& element : out.elements) {
+      element = whole(x, layout, first + walk.offset(0));
       (void)walk.next();
     }
     return out;
   }
   /// What the addends of one place mean.
-  [[nodiscard]] Size whole(std::size_t x, const Layout& layout, Size position) const {
-    Size out = generator_.value(x, 0, position);
+  [[nodiscard]] typename A::Value whole(std::size_t x, const Layout& layout, Size position) const {
+    auto out = a_.of(generator_.value(x, 0, position));
     const Addition addition = layout.addends() ? layout.addends()->addition : Addition::sum;
+    const auto negative = [this](const auto& a) { return a_.sub(a_.from(0), a); };
     for (Size k = 1; k < layout.addend_count(); ++k) {
-      const Size next = generator_.value(x, k, position);
-      out = addition == Addition::max   ? std::max(out, next)
-            : addition == Addition::min ? std::min(out, next)
-                                        : out + next;
+      const auto next = a_.of(generator_.value(x, k, position));
+      out = addition == Addition::max   ? a_.max(out, next)
+            : addition == Addition::min ? negative(a_.max(negative(out), negative(next)))
+                                        : a_.add(out, next);
     }
     return out;
   }
@@ -246,20 +273,22 @@ class Reference {
   const Module& module_;
   const Generator& generator_;
   std::vector<Shape> globals_;
-  Evaluator<Machine<double>> evaluator_;
+  A a_;  // the arithmetic
+  Evaluator<A> evaluator_;
 };
 
-/// A run in elements of type T.
-template <typename T>
+/// A run in elements of type T, compared in the arithmetic A.
+template <typename T, typename A>
 class Running {
  public:
   Running(const Processes& processes, const Module& module, const std::vector<Route>& routes,
-          const MakeExecutor& make, Size most)
+          const MakeExecutor& make, const Drawing& drawing, A arithmetic)
       : processes_(processes),
         module_(module),
         routes_(routes),
         make_(make),
-        generator_(most),
+        generator_(drawing),
+        a_(arithmetic),
         tiles_(module.values.size()),
         last_use_(module.values.size()) {
     const bool all = processes.processes() == 1;
@@ -417,24 +446,26 @@ class Running {
     Layout layout;
     const auto tiles = whole_result(layout);
     if (!tiles) return refuse(tiles.error());
-    Reference reference(module_, generator_);
+    Reference<A> reference(module_, generator_, a_);
     try {
       for (Size d = first_; d < first_ + count_; ++d) {
         compare(reference, layout, d, (*tiles)[static_cast<std::size_t>(d - first_)]);
       }
     } catch (const Undecided& limit) {
       return refuse({.code = Code::limit_reached, .message = limit.why});
+    } catch (const NotFinite&) {
+      report_.is_finite = false;
     }
     return {};
   }
-  void compare(Reference& reference, const Layout& layout, Size d, const Tensor<T>& tile) {
+  void compare(Reference<A>& reference, const Layout& layout, Size d, const Tensor<T>& tile) {
     report_.compared += static_cast<Size>(tile.elements.size());
     for (const TilePart& part : layout.parts(d)) {
       compare(reference.at(*module_.denotes, part.box), part, d, tile);
     }
   }
   /// What a part of a tile should be with what it is.
-  void compare(const Tensor<double>& wanted, const TilePart& part, Size d, const Tensor<T>& tile) {
+  void compare(const Tensor<typename A::Value>& wanted, const TilePart& part, Size d, const Tensor<T>& tile) {
     const std::vector<Size> strides = strides_of(tile.shape);
     const Size first = offset_of(part.place, strides);
     Walk walk(part.box.extent, {strides});
@@ -442,9 +473,11 @@ class Running {
       const auto found =
           static_cast<double>(tile.elements[static_cast<std::size_t>(first + walk.offset(0))]);
       (void)walk.next();
-      if (found == wanted.elements[at]) continue;
-      Difference out{d, index_of(static_cast<Size>(at), part.box.extent), wanted.elements[at],
-                     found};
+      const double expected = a_.number(wanted.elements[at]);
+      const double tolerance = a_.tolerance(wanted.elements[at]);
+      report_.tolerance = std::max(report_.tolerance, tolerance);
+      if (std::abs(found - expected) <= tolerance) continue;
+      Difference out{d, index_of(static_cast<Size>(at), part.box.extent), expected, found};
       for (std::size_t k = 0; k < out.element.size(); ++k) out.element[k] += part.box.at[k];
       report_.difference = std::move(out);
     }
@@ -459,6 +492,9 @@ class Running {
     processes_.maximum(most);
     RunReport out = report_;
     out.compared = static_cast<Size>(compared[0]);
+    const std::vector<bool> finite = processes_.gather(report_.is_finite);
+    out.tolerance = processes_.maximum(report_.tolerance);
+    out.is_finite = std::count(finite.begin(), finite.end(), false) == 0;
     out.received_bytes = static_cast<Size>(most[0]);
     out.peak_bytes = static_cast<Size>(most[1]);
     out.seconds = processes_.maximum(report_.seconds);
@@ -498,6 +534,7 @@ class Running {
   const std::vector<Route>& routes_;
   const MakeExecutor& make_;
   Generator generator_;
+  A a_;  // the arithmetic of what it is compared with
   Evaluator<Fastest<T>> evaluator_;
   std::vector<Tiles> tiles_;
   std::vector<std::optional<std::size_t>> last_use_;  // as in judge.cpp
@@ -534,6 +571,30 @@ Result<Size> largest_parameters(const Module& module, const ElementType& type) {
        .notes = {"f64 and i64 hold larger ones"}});
 }
 
+/// A run of a module with functions, whose values are rounded. Parameters are fractions of either sign, or
+/// where these have no value everywhere, fractions from a half to one.
+Result<RunReport> run_near(const Processes& processes, const Module& module,
+                           const std::vector<Route>& routes, const ElementType& type,
+                           const MakeExecutor& make) {
+  if (type.kind != ElementKind::floating || (type.bytes != 4 && type.bytes != 8)) {
+    return refuse({.code = Code::unsupported,
+                   .message = "a module with exp, sqrt or div runs on elements of f32 and f64"});
+  }
+  for (const bool positive : {false, true}) {
+    const Drawing drawing = {.most = 1024, .divisor = 1024, .positive = positive};
+    const auto with = [&](auto zero) {
+      using T = decltype(zero);
+      constexpr double unit = std::numeric_limits<T>::epsilon() / 2;
+      return Running<T, Near>(processes, module, routes, make, drawing, Near(unit)).run();
+    };
+    auto out = type.bytes == 4 ? with(float{}) : with(double{});
+    if (!out || out->is_finite) return out;
+  }
+  return refuse({.code = Code::unsupported,
+                 .message = "an element of the result is no number, or rounding may make any number "
+                            "of it, so that nothing can be compared"});
+}
+
 }  // namespace
 
 Result<RunReport> run(const Processes& processes, const Module& module,
@@ -544,11 +605,13 @@ Result<RunReport> run(const Processes& processes, const Module& module,
                    .message = "a module without denotes says nothing that a result could be "
                               "compared with"});
   }
+  if (has_functions(module)) return run_near(processes, module, routes, type, make);
   const auto most = largest_parameters(module, type);
   if (!most) return refuse(most.error());
   const bool integer = type.kind == ElementKind::signed_integer;
   const auto with = [&](auto zero) {
-    return Running<decltype(zero)>(processes, module, routes, make, *most).run();
+    return Running<decltype(zero), Exact>(processes, module, routes, make, {.most = *most}, {})
+        .run();
   };
   if (integer) return type.bytes == 4 ? with(std::int32_t{}) : with(std::int64_t{});
   return type.bytes == 4 ? with(float{}) : with(double{});

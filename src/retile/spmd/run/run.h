@@ -25,6 +25,8 @@ struct Difference {
 /// The same on all processes.
 struct RunReport {
   std::optional<Difference> difference;  ///< of the first device that has one
+  bool is_finite = true;                 ///< whether what was compared with are numbers
+  double tolerance = 0;                  ///< how far an element could be off at most; 0: not at all
   Size compared = 0;                     ///< elements, on all devices together
   Size moves = 0;                        ///< redistributions that were carried out
   double seconds = 0;         ///< computing and moving, without making ready and comparing
@@ -36,10 +38,11 @@ struct RunReport {
 
 /// Collective. The parameters are small integers of a generator, so small that no sum can be rounded:
 /// every element of the result is compared with `denotes`, evaluated by the process that holds it on
-/// the elements that it needs. Where the result has addends they are added up first.
+/// the elements that it needs. Where the result has addends they are added up first. With exp, sqrt or
+/// div parameters are fractions, and elements may be off by what rounding can do (Rounding).
 /// \param routes  of the module's redistributions, by statement (judge())
 /// \error unsupported (a module without `denotes`; a type other than i32, i64, f32 and f64; values that
-///     the type could round), limit_reached (operations that make too many elements), those of
+///     the type could round; functions of integers, or that have no value), limit_reached (operations that make too many elements), those of
 ///     executors; the same on all processes
 [[nodiscard]] Result<RunReport> run(const Processes& processes, const Module& module,
                                     const std::vector<Route>& routes, const ElementType& type,

@@ -1,0 +1,89 @@
+// Numbers, and how far from them a run in elements of a machine's type may end. Room-internal.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "retile/core/size.h"
+#include "retile/spmd/tensor.h"
+
+namespace retile::spmd {
+
+/// Thrown where a value is no finite number.
+struct NotFinite {};
+
+/// Numbers in doubles, with what rounding may make of them in a type whose numbers have a relative error
+/// of `unit`. A value is a sum of products. Its terms' magnitudes add up to `magnitude`, and so many sums
+/// and products stand behind each other. Whatever the order of a sum of n terms is, these are n - 1 at
+/// most, and each is off by at most unit times that much (Higham 2002, chapter 3). What functions are off
+/// by is `off`, and comes on top.
+class Rounding {
+ public:
+  struct Value {
+    double number = 0;
+    double magnitude = 0;
+    double roundings = 0;
+    double off = 0;
+  };
+
+  explicit Rounding(double unit) : unit_(unit) {}
+
+  /// How far from the number a value may be that was worked out in another order.
+  [[nodiscard]] double tolerance(const Value& a) const {
+    // Once for the run, once for these doubles, and twice for operations in another order.
+    return 4 * error(a) + std::numeric_limits<double>::min();
+  }
+
+  /// What is written or drawn has at most one rounding.
+  [[nodiscard]] static Value from(Size number) { return of(static_cast<double>(number)); }
+  [[nodiscard]] static Value of(double number) { return {number, std::abs(number), 1, 0}; }
+  [[nodiscard]] static Value add(const Value& a, const Value& b) {
+    return {a.number + b.number, a.magnitude + b.magnitude, std::max(a.roundings, b.roundings) + 1,
+            a.off + b.off};
+  }
+  [[nodiscard]] static Value sub(const Value& a, const Value& b) {
+    return {a.number - b.number, a.magnitude + b.magnitude, std::max(a.roundings, b.roundings) + 1,
+            a.off + b.off};
+  }
+  [[nodiscard]] static Value mul(const Value& a, const Value& b) {
+    return {a.number * b.number, a.magnitude * b.magnitude, a.roundings + b.roundings + 1,
+            a.off * (b.magnitude + b.off) + a.magnitude * b.off};
+  }
+  [[nodiscard]] static Value max(const Value& a, const Value& b) {
+    return {std::max(a.number, b.number), std::max(a.magnitude, b.magnitude),
+            std::max(a.roundings, b.roundings), std::max(a.off, b.off)};
+  }
+  [[nodiscard]] Value div(const Value& a, const Value& b) const {
+    const double least = std::abs(b.number) - error(b);
+    if (!(least > 0)) throw NotFinite{};
+    const double number = a.number / b.number;
+    return made(number, (error(a) + std::abs(number) * error(b)) / least);
+  }
+  [[nodiscard]] Value exp(const Value& a) const {
+    const double number = std::exp(a.number);
+    return made(number, number * std::expm1(error(a)));
+  }
+  [[nodiscard]] Value sqrt(const Value& a) const {
+    const double least = a.number - error(a);
+    if (!(least >= 0)) throw NotFinite{};
+    const double number = std::sqrt(a.number);
+    return made(number, number > 0 ? error(a) / (number + std::sqrt(least)) : 0);
+  }
+
+ private:
+  [[nodiscard]] double error(const Value& a) const {
+    const double all = a.roundings * unit_;
+    if (!(all < 0.5)) throw NotFinite{};
+    return all / (1 - all) * (a.magnitude + a.off) + a.off;
+  }
+  /// A number that is off by so much before it is rounded, by a function to two units.
+  [[nodiscard]] static Value made(double number, double off) {
+    if (!std::isfinite(number) || !std::isfinite(off)) throw NotFinite{};
+    return {number, std::abs(number), 2, off};
+  }
+
+  double unit_;
+};
+
+}  // namespace retile::spmd
