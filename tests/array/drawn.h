@@ -34,7 +34,7 @@ struct Read {
   spec::thesis::Subscripts at;
 };
 
-enum class TermKind { read, number, add, sub, mul, neg, relu };
+enum class TermKind { read, number, add, sub, mul, div, max, min, neg, relu, exp, sqrt };
 struct Term {
   TermKind kind = TermKind::number;
   Index read = 0;
@@ -216,12 +216,20 @@ class Drawing {
     const bool only_products = happens(50);
     Term out = std::move(leaves[0]);
     for (Index l = 1; l < leaves.size(); ++l) {
-      const Index way = only_products ? 2 : any(3);
-      const TermKind kind = way == 0 ? TermKind::add : way == 1 ? TermKind::sub : TermKind::mul;
+      static const std::vector<TermKind> ways = {TermKind::add, TermKind::sub, TermKind::add,
+                                                 TermKind::sub, TermKind::mul, TermKind::div,
+                                                 TermKind::max, TermKind::min};
+      const TermKind kind =
+          only_products ? TermKind::mul : ways[any(static_cast<Size>(ways.size()))];
       std::vector<Term> both = {std::move(out), std::move(leaves[l])};
       if (happens(30)) std::swap(both[0], both[1]);
       out = {kind, 0, 0, std::move(both)};
-      if (happens(20)) out = {happens(50) ? TermKind::neg : TermKind::relu, 0, 0, {std::move(out)}};
+      static const std::vector<TermKind> functions = {TermKind::neg, TermKind::relu,
+                                                      TermKind::neg, TermKind::relu,
+                                                      TermKind::exp, TermKind::sqrt};
+      if (happens(20)) {
+        out = {functions[any(static_cast<Size>(functions.size()))], 0, 0, {std::move(out)}};
+      }
     }
     now_.body = std::move(out);
   }
@@ -240,7 +248,7 @@ class Drawing {
     }
     return "[" + out + "]";
   }
-  std::string term(const Statement& statement, const Term& t) const {
+  std::string term(const Statement& statement, const Term& t) {
     const auto arg = [&](Index k) {
       const std::string out = term(statement, t.args[k]);
       const bool is_leaf = t.args[k].args.empty();
@@ -254,7 +262,17 @@ class Drawing {
         return out_.arrays[read.array].name + subscripts(read.at);
       }
       case TermKind::neg:
-        return "neg(" + term(statement, t.args[0]) + ")";
+        return happens(50) ? "neg(" + term(statement, t.args[0]) + ")" : "-" + arg(0);
+      case TermKind::exp:
+        return "exp(" + term(statement, t.args[0]) + ")";
+      case TermKind::sqrt:
+        return "sqrt(" + term(statement, t.args[0]) + ")";
+      case TermKind::max:
+      case TermKind::min:
+        return std::string(t.kind == TermKind::max ? "max(" : "min(") + term(statement, t.args[0]) +
+               ", " + term(statement, t.args[1]) + ")";
+      case TermKind::div:
+        return arg(0) + " / " + arg(1);
       case TermKind::relu:
         return "relu(" + term(statement, t.args[0]) + ")";
       case TermKind::add:
@@ -366,6 +384,16 @@ inline Polynomial value_at(const Program& program, const Statement& statement, c
       return -arg(0);
     case TermKind::relu:
       return variables.max(arg(0), Polynomial());
+    case TermKind::exp:
+      return variables.function(spec::spmd::Function::exponential, arg(0));
+    case TermKind::sqrt:
+      return variables.function(spec::spmd::Function::square_root, arg(0));
+    case TermKind::max:
+      return variables.max(arg(0), arg(1));
+    case TermKind::min:
+      return -variables.max(-arg(0), -arg(1));
+    case TermKind::div:
+      return arg(0) * variables.function(spec::spmd::Function::reciprocal, arg(1));
     case TermKind::add:
       return arg(0) + arg(1);
     case TermKind::sub:

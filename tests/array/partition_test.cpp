@@ -148,6 +148,45 @@ TEST(Partition, heads_and_batches) {
   EXPECT_EQ(by_heads.find(" redistribute "), by_heads.rfind(" redistribute "));
   right(lines + schedules("b:2,h:2") + "return y : [2,2,2]\n");
 }
+/// With scale and softmax: heads stay where they are, and one sum joins them. By keys, two sums and a
+/// maximum join what is cut.
+TEST(Partition, attention) {
+  const std::string lines =
+      "array q[2,2,2] l[2,2,2] v[2,2,2]\n"
+      "s[h,i,j] += q[h,i,k] * l[h,j,k]\n"
+      "t[h,i,j] = s[h,i,j] / sqrt(2)\n"
+      "m[h,i] max= t[h,i,j]\n"
+      "e[h,i,j] = exp(t[h,i,j] - m[h,i])\n"
+      "z[h,i] += e[h,i,j]\n"
+      "p[h,i,j] = e[h,i,j] / z[h,i]\n"
+      "o[h,i,d] += p[h,i,j] * v[h,j,d]\n";
+  const auto scheduled = [&](const std::string& by) {
+    std::string out = lines;
+    for (const char name : std::string("stmezpo")) {
+      out += std::string("schedule ") + name + " " + by + "\n";
+    }
+    return out + "return o\n";
+  };
+  const std::string by_heads = right(scheduled("h:2"));
+  EXPECT_EQ(by_heads.find("redistribute"), std::string::npos);
+  const std::string by_keys = right(scheduled("j:2"));
+  expect_line(by_keys, "m_1 = redistribute m as [2, 2]");
+  expect_line(by_keys, "z_1 = redistribute z as [2, 2]");
+  EXPECT_NE(by_keys.find("as max{j}[2, 2]"), std::string::npos);
+  EXPECT_NE(by_keys.find("-> sum{j}[2, 2, 2]"), std::string::npos);
+}
+TEST(Partition, functions_stand_as_they_are_written) {
+  expect_line(right("array x[4] y[4]\nr[i] = -exp(x[i]) / sqrt(y[i])\nschedule r i:2\nreturn r\n"),
+              "r = spmd x y { div (neg (exp x)) (sqrt y) } as [2{i}4]");
+  expect_line(
+      right("array x[4] y[4]\nr[i] = x[i] / y[i] / x[i] * y[i]\nschedule r i:2\nreturn r\n"),
+      "r = spmd x y { mul (div (div x y) x) y } as [2{i}4]");
+  expect_line(right("array x[4] y[4]\nr[i] = max(x[i], -y[i], x[i] - - y[i])\nschedule r i:2\n"
+                    "return r\n"),
+              "r = spmd x y { max x (scale -1 y) (sub x (scale -1 y)) } as [2{i}4]");
+  expect_line(right("array exp[4] max[4]\nr[i] = min(exp[i], max[i])\nschedule r i:2\nreturn r\n"),
+              "r = spmd exp max { min exp max } as [2{i}4]");
+}
 TEST(Partition, conflicts_name_both_causes) {
   const std::string product = "array a[4,4] b[4,4]\nc[i,j] += a[i,k] * b[k,j]\nreturn c\n";
   EXPECT_EQ(
@@ -172,6 +211,16 @@ TEST(Partition, wrong_texts_are_refused) {
   begins("array x[4,4]\nr[i] = x[i,k]\nreturn r\n", "a:3: with = every variable");
   begins("array x[4] r[5]\nr[i] = x[i]\nreturn r\n", "a:3: variable i goes over");
   begins("array x[4]\nr[i] = x[2*i]\nreturn r\n", "a:3: a variable with a factor");
+  begins("array x[4]\nr[i] = max(x[i])\nreturn r\n", "a:3: expected ','");
+  begins("array x[4]\nr[i] = exp(x[i],x[i])\nreturn r\n", "a:3: expected ')'");
+  begins("array x[4]\nr[i] = x[i] /\nreturn r\n", "a:3: expected");
+  begins("array x[4]\nr[i] = tan(x[i])\nreturn r\n", "a:3: there is no array tan here");
+  std::string many = "array x[4]\nr[i] = max(x[i]";
+  for (int k = 0; k < 64; ++k) many += ",x[i]";
+  begins(many + ")\nreturn r\n", "a:3: more than 64 operands");
+  std::string minus = "array x[4]\nr[i] = ";
+  for (int k = 0; k < 100'000; ++k) minus += "-";
+  begins(minus + "x[i]\nreturn r\n", "a:3: more than 1024 factors");
   begins("array x[4]\nr[i] = x[:]\nreturn r\n", "a:3: a whole dimension");
   begins("array x[4]\nr[i] = x[i]\nr[i] += x[i]\nreturn r\n", "a:4: an array is written by one");
   begins("array x[4]\nr[i] = r[i]\nreturn r\n", "a:3: this is read before");

@@ -12,11 +12,11 @@ namespace retile::array {
 
 namespace {
 
+using spmd::LocalOp;
 using text::fail;
 using text::Mistake;
 using text::Place;
 using text::Scanner;
-using spmd::LocalOp;
 
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_nested = 64;

@@ -32,8 +32,12 @@ class Enclosures {
     const bool is_exact = near >= -0x1p53 && near <= 0x1p53;
     return is_exact ? Value{near, near} : around(near, near);
   }
-  [[nodiscard]] static Value add(Value a, Value b) { return around(a.low + b.low, a.high + b.high); }
-  [[nodiscard]] static Value sub(Value a, Value b) { return around(a.low - b.high, a.high - b.low); }
+  [[nodiscard]] static Value add(Value a, Value b) {
+    return around(a.low + b.low, a.high + b.high);
+  }
+  [[nodiscard]] static Value sub(Value a, Value b) {
+    return around(a.low - b.high, a.high - b.low);
+  }
   [[nodiscard]] static Value mul(Value a, Value b) {
     const auto [least, most] =
         std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});

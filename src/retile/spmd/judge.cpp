@@ -173,7 +173,7 @@ std::string why_undecided(const Module& module, const WrongModule& suspect,
 
 /// Where there are maxima or functions: polynomials in which they are variables are compared.
 void judge_with_variables(const Module& module, const std::vector<Size>& factors,
-                       std::mt19937_64& random, const Deadline& deadline, ModuleVerdict& out) {
+                          std::mt19937_64& random, const Deadline& deadline, ModuleVerdict& out) {
   const Twofold field(Modular(out.primes[0]), Modular(out.primes[1]));
   Maxima maxima(field, {factors, numbers_in(module, LocalOp::fill)}, random, deadline);
   const auto suspect = Round<Formal>(module, random, deadline, Formal(field, maxima)).run();
@@ -184,8 +184,7 @@ void judge_with_variables(const Module& module, const std::vector<Size>& factors
   if (suspect->reason == "uncovered") {
     out.wrong = suspect;
   } else if (out.has_functions) {
-    out.wrong =
-        found_by_numbers(module, random, deadline, *suspect, enclosures_for(module), out);
+    out.wrong = found_by_numbers(module, random, deadline, *suspect, enclosures_for(module), out);
   } else {
     const Integers integers(magnitudes_for(module), numbers_in(module, LocalOp::fill));
     out.wrong = found_by_numbers(module, random, deadline, *suspect, integers, out);
@@ -264,7 +263,8 @@ Result<std::vector<Route>> routes_of(const Module& module, const CheckOptions& o
 Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options) {
   const Deadline deadline = Deadline::in(options.timeout_seconds);
   ModuleVerdict out;
-  out.has_maxima = has_other_addends(module) || has_some(module, [](const Expression& e) { return has_maxima(e); });
+  out.has_maxima = has_other_addends(module) ||
+                   has_some(module, [](const Expression& e) { return has_maxima(e); });
   out.has_functions = has_functions(module);
   out.seed = options.seed.value_or(new_seed());
   for (std::size_t s = 0; s < module.body.size(); ++s) {

@@ -104,8 +104,8 @@ class Maxima {
   ListTable maxima_;                       // those that were made, a list of one each
   List arguments_;                         // of all of them
   std::vector<std::size_t> begins_ = {0};  // in arguments_
-  ListTable functions_;                    // the arguments of which a result was drawn, behind which function
-  List results_;                           // of each
+  ListTable functions_;  // the arguments of which a result was drawn, behind which function
+  List results_;         // of each
   std::size_t kept_ = 0;
   std::size_t looked_for_ = 0;
 };

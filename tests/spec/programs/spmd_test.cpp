@@ -79,6 +79,51 @@ TEST(Polynomial, maxima_are_the_same_for_the_same_arguments) {
   EXPECT_EQ(Variables::value(all.max(x, y), values), 5);
 }
 
+TEST(Polynomial, results_of_functions_are_the_same_for_the_same_argument) {
+  Variables all;
+  const Polynomial x = all.fresh(), y = all.fresh();
+  const auto exp = [&](const Polynomial& p) { return all.function(Function::exponential, p); };
+  EXPECT_EQ(exp(x + y), exp(y + x));
+  EXPECT_NE(exp(x), exp(y));
+  EXPECT_NE(exp(x), all.function(Function::square_root, x));
+  EXPECT_NE(exp(Polynomial()), Polynomial(1));
+  EXPECT_FALSE(all.is_of_inputs(exp(x) * y));
+  EXPECT_TRUE(all.is_of_inputs(x * y));
+  const Polynomial p = exp(all.function(Function::reciprocal, x)) + y;
+  const auto values = all.enclosures([] { return Enclosure{2, 2}; }).value();
+  const Enclosure found = Variables::enclosure(p, values).value();
+  EXPECT_LE(found.low, std::exp(0.5) + 2);
+  EXPECT_GE(found.high, std::exp(0.5) + 2);
+  EXPECT_LT(found.high - found.low, 1e-13);
+  EXPECT_FALSE(all.enclosures([] { return Enclosure{-1, 1}; }));
+}
+
+TEST(Enclosure, holds_what_it_is_made_of) {
+  std::mt19937_64 random(2);
+  const auto holds = [](const MaybeEnclosure& value, long double number) {
+    return value && static_cast<long double>(value->low) <= number &&
+           number <= static_cast<long double>(value->high) && value->high - value->low < 1e-9;
+  };
+  for (int round = 0; round < 5'000; ++round) {
+    const auto drawn = [&] { return static_cast<double>(random() % 20'001) / 1'000 - 10.0005; };
+    const double a = drawn(), b = drawn();
+    const long double x = a, y = b;
+    EXPECT_TRUE(holds(added({a, a}, {b, b}), x + y));
+    EXPECT_TRUE(holds(multiplied({a, a}, {b, b}), x * y));
+    EXPECT_TRUE(holds(reciprocal({a, a}), 1 / x) || std::abs(a) < 1e-3);
+    EXPECT_TRUE(holds(exponential({a, a}), std::exp(x)));
+    EXPECT_TRUE(a < 0 ? !square_root({a, a}) : holds(square_root({a, a}), std::sqrt(x)));
+    EXPECT_EQ(meet({a, a}, {b, b}), a == b);
+    const auto product = multiplied({std::min(a, b), std::max(a, b)}, {-1, 2}).value();
+    EXPECT_LE(product.low, std::min({-a, -b, 2 * a, 2 * b}));
+    EXPECT_GE(product.high, std::max({-a, -b, 2 * a, 2 * b}));
+  }
+  EXPECT_FALSE(reciprocal({-1, 0}));
+  EXPECT_FALSE(exponential({0, 1000}));
+  EXPECT_GE(exponential({-1000, -1000})->low, 0);
+  EXPECT_GT(exponential({-1000, -1000})->high, 0);
+}
+
 // Local operations.
 
 TEST(LocalOps, subscripts) {
@@ -323,6 +368,29 @@ TEST(Modules, replicas_of_the_second_addend_are_compared) {
       said("mesh d:2,e:2\nfn main(w : tile=[1] global=[3] at=[[0],[0],[1],[2]]) -> sum{d}[1]\n"
            "y = spmd w { scale 1 w } as sum{d}[1]\nreturn y\n"),
       "replicas y");
+}
+
+/// A function has one result for one argument, and no law besides; numbers show what differs.
+TEST(Modules, functions_are_known_by_their_arguments) {
+  const auto wrong = "denotes return";
+  const auto undecided =
+      "undecided: the functions in this are not of the same numbers, but no numbers show a "
+      "difference";
+  EXPECT_EQ(said(one_of("exp (add x w)", "exp (add w x)")), "right");
+  EXPECT_EQ(said(one_of("div (add x w) w", "add (div x w) (div w w)")), "right");
+  EXPECT_EQ(said(one_of("min x w", "neg (max (neg x) (neg w))")), "right");
+  EXPECT_EQ(said(one_of("exp x", "exp w")), wrong);
+  EXPECT_EQ(said(one_of("exp x", "sqrt x")), wrong);
+  EXPECT_EQ(said(one_of("div x w", "div w x")), wrong);
+  EXPECT_EQ(said(one_of("min x w", "max x w")), wrong);
+  EXPECT_EQ(said(one_of("exp (add x w)", "add (exp x) (exp w)")), wrong);
+  EXPECT_EQ(said(one_of("exp (add x w)", "mul (exp x) (exp w)")), undecided);
+  EXPECT_EQ(said(one_of("div x x", "fill 1 x")), undecided);
+  const std::string sums =
+      replaced(replaced(partial, "scale -3 a", "exp a"), "scale -3 x", "exp x");
+  EXPECT_EQ(said(sums), wrong);
+  EXPECT_EQ(said("mesh d:2\nfn main(x : [1{d}2]) -> [1]\ny = spmd x { exp x } as [1]\nreturn y\n"),
+            "replicas y");
 }
 
 TEST(Modules, maxima_over_shards) {

@@ -125,9 +125,9 @@ double largest_value(const Module& module, double least) {
 
 /// What parameters are made of.
 struct Drawing {
-  Size most = 9;         ///< integers from -most to most
-  double divisor = 1;    ///< by which they are divided
-  bool positive = false; ///< from the half of them on, so that nothing is divided by 0
+  Size most = 9;          ///< integers from -most to most
+  double divisor = 1;     ///< by which they are divided
+  bool positive = false;  ///< from the half of them on, so that nothing is divided by 0
 };
 
 /// Numbers by parameter, addend and place.
@@ -465,7 +465,8 @@ class Running {
     }
   }
   /// What a part of a tile should be with what it is.
-  void compare(const Tensor<typename A::Value>& wanted, const TilePart& part, Size d, const Tensor<T>& tile) {
+  void compare(const Tensor<typename A::Value>& wanted, const TilePart& part, Size d,
+               const Tensor<T>& tile) {
     const std::vector<Size> strides = strides_of(tile.shape);
     const Size first = offset_of(part.place, strides);
     Walk walk(part.box.extent, {strides});
@@ -591,8 +592,9 @@ Result<RunReport> run_near(const Processes& processes, const Module& module,
     if (!out || out->is_finite) return out;
   }
   return refuse({.code = Code::unsupported,
-                 .message = "an element of the result is no number, or rounding may make any number "
-                            "of it, so that nothing can be compared"});
+                 .message =
+                     "an element of the result is no number, or rounding may make any number "
+                     "of it, so that nothing can be compared"});
 }
 
 }  // namespace
