@@ -51,6 +51,15 @@ TEST(Bounds, maxima_are_variables_of_degree_1) {
   EXPECT_GT(bounds(one_of("relu (relu x)"), {2, 3}).bits, bounds(one_of("relu x"), {2, 3}).bits);
 }
 
+TEST(Bounds, results_of_functions_are_variables_of_degree_1) {
+  EXPECT_EQ(bounds(one_of("exp (fill 3 x)")).degree, 1);
+  EXPECT_EQ(bounds(one_of("mul x (exp (mul x x x))")).degree, 3);
+  EXPECT_EQ(bounds(one_of("mul x (exp x) (sqrt x)")).degree, 3);
+  EXPECT_EQ(bounds(one_of("div (mul x x) x")).degree, 3);
+  EXPECT_EQ(bounds(one_of("div x (scale 1000 x)")).bits, 10 + 1);
+  EXPECT_EQ(bounds(one_of("min x x")).bits, bounds(one_of("max x x")).bits);
+}
+
 TEST(Bounds, addends_are_added_up) {
   const std::string partial = test::module_named("partial");
   EXPECT_EQ(bounds(partial).degree, 1);

@@ -24,9 +24,9 @@ std::string report_text(const spmd::Module& module, const spmd::RunReport& repor
   } else {
     out = fmt::format("right: {} compared on {}{}\n", counted(report.compared, "element"),
                       counted(module.devices, "device"),
-                      report.tolerance > 0
-                          ? fmt::format(", none off by more than rounding, {:.1e}", report.tolerance)
-                          : "");
+                      report.tolerance > 0 ? fmt::format(", none off by more than rounding, {:.1e}",
+                                                         report.tolerance)
+                                           : "");
   }
   out += fmt::format("{}, which brought a device up to {} bytes\n",
                      counted(report.moves, "redistribution"), report.received_bytes);
