@@ -4,7 +4,7 @@
 ///   relu x   exp x   sqrt x   scale INT x   reduce_sum D x   reduce_max D x   transpose [..] x
 ///   trim D LO HI x   fill INT x
 ///
-/// A subscript of einsum is a label or a sum of labels: x at i+k. Dimension k of transpose is the old
+/// A subscript of einsum is a label or a sum of labels with factors: x at 2i+k. Dimension k of transpose is the old
 /// numbers[k]. trim leaves out LO first and HI last indices of dimension D. fill has INT everywhere.
 /// div x y is x times the function 1/y.
 #pragma once
@@ -44,52 +44,57 @@ struct LocalExpression {
   std::vector<LocalExpression> args = {};
 };
 
-/// A subscript: labels whose indices are added up.
+/// A subscript: labels whose indices are added up. 2i+k is iik.
 using Subscript = std::string;
+constexpr Size most_factor = 4096;
 
 struct Einsum {
   std::vector<std::vector<Subscript>> in;
   std::vector<Subscript> out;
 };
 
-/// "ik,kj->ij", "i+k,k->i"; nullopt where it is none.
+/// "ik,kj->ij", "2i+k,k->i"; nullopt where it is none.
 inline std::optional<Einsum> einsum_of(const std::string& text) {
   const std::size_t arrow = text.find("->");
   if (arrow == std::string::npos) return std::nullopt;
   Einsum out;
   out.in.emplace_back();
   bool joins = false;
+  Size factor = 0;  // 0: none is written
   const auto read = [&](char c, std::vector<Subscript>& subscripts) {
     const bool is_label = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
-    if (c == '+' && !joins && !subscripts.empty()) {
+    if (c == '+' && !joins && factor == 0 && !subscripts.empty()) {
       joins = true;
       return true;
     }
-    if (!is_label) return false;
-    if (joins) {
-      subscripts.back() += c;
-    } else {
-      subscripts.emplace_back(1, c);
+    if ('0' <= c && c <= '9') {
+      factor = 10 * factor + (c - '0');
+      return factor > 0 && factor <= most_factor;
     }
+    if (!is_label) return false;
+    if (!joins) subscripts.emplace_back();
+    subscripts.back() += std::string(static_cast<Index>(std::max<Size>(factor, 1)), c);
     joins = false;
+    factor = 0;
     return true;
   };
   for (std::size_t k = 0; k < arrow; ++k) {
-    if (text[k] == ',' && !joins) {
+    if (text[k] == ',' && !joins && factor == 0) {
       out.in.emplace_back();
     } else if (!read(text[k], out.in.back())) {
       return std::nullopt;
     }
   }
-  if (joins) return std::nullopt;
+  if (joins || factor > 0) return std::nullopt;
   for (std::size_t k = arrow + 2; k < text.size(); ++k) {
-    if (text[k] == '+' || !read(text[k], out.out)) return std::nullopt;
+    const bool is_digit = '0' <= text[k] && text[k] <= '9';
+    if (text[k] == '+' || is_digit || !read(text[k], out.out)) return std::nullopt;
   }
   return out;
 }
 
-/// How many values each label has. A sum i+k of an array of extent n leaves n - n_k + 1 for i, where
-/// that is known. nullopt where labels disagree, or one of them stays unknown.
+/// How many values each label has. A sum f i+k of an array of extent n leaves n - (n_k - 1) = 1 +
+/// f (n_i - 1) elements for i, where n_k is known. nullopt where labels disagree, or one of them stays unknown.
 inline std::optional<std::map<char, Size>> label_extents(const Einsum& e,
                                                          const std::vector<Sizes>& shapes) {
   std::map<char, Size> n;
@@ -109,10 +114,12 @@ inline std::optional<std::map<char, Size>> label_extents(const Einsum& e,
           is_empty = is_empty || (known != n.end() && known->second == 0);
         }
         if (unknown.empty()) {
-          if (!is_empty && rest != 1) return std::nullopt;  // n_(i+k) = n_i + n_k - 1
+          if (!is_empty && rest != 1) return std::nullopt;  // n - 1 = f (n_i - 1) + (n_k - 1)
           if (is_empty && e.in[a][d].size() == 1 && shapes[a][d] != 0) return std::nullopt;
-        } else if (unknown.size() == 1) {
-          n[unknown[0]] = std::max<Size>(rest, 0);
+        } else if (unknown == std::string(unknown.size(), unknown[0])) {
+          const Size f = static_cast<Size>(unknown.size());
+          if (rest > 0 && (rest - 1) % f != 0) return std::nullopt;
+          n[unknown[0]] = rest > 0 ? (rest - 1) / f + 1 : 0;
           more = true;
         }
       }

@@ -103,7 +103,21 @@ class Drawing {
   bool read_by_new_variables(Index array) {
     Read out = {array, {}};
     for (const Size n : out_.arrays[array].shape) {
-      const Size way = static_cast<Size>(any(20));
+      const Size way = static_cast<Size>(any(24));
+      if (way == 20 || way == 21) {  // one index alone
+        out.at.push_back({static_cast<Size>(any(n)), Sizes(4, 0)});
+        continue;
+      }
+      if (way >= 22 && n > 1) {  // every second, or every third
+        const Size factor = 2 + static_cast<Size>(any(2));
+        const Size first = static_cast<Size>(any(2));
+        const auto v = fresh((n - 1 - first) / factor + 1);
+        if (!v) return false;
+        out.at.push_back(alone(*v, first));
+        out.at.back().factors[*v] = factor;
+        is_in_sum_[*v] = true;
+        continue;
+      }
       if (way == 0 && !now_.extents.empty() && now_.extents.back() == n) {
         out.at.push_back(alone(now_.extents.size() - 1, 0));  // a diagonal
         continue;
@@ -241,9 +255,15 @@ class Drawing {
     for (const auto& s : at) {
       std::string sum;
       for (Index v = 0; v < s.factors.size(); ++v) {
-        if (s.factors[v] != 0) sum += (sum.empty() ? "" : "+") + variable_names.substr(v, 1);
+        if (s.factors[v] == 0) continue;
+        const std::string factor = s.factors[v] == 1 ? "" : std::to_string(s.factors[v]) + "*";
+        sum += (sum.empty() ? "" : "+") + factor + variable_names.substr(v, 1);
       }
-      if (s.constant > 0) sum += "+" + std::to_string(s.constant);
+      if (sum.empty()) {
+        sum = std::to_string(s.constant);
+      } else if (s.constant > 0) {
+        sum += "+" + std::to_string(s.constant);
+      }
       out += (out.empty() ? "" : ",") + sum;
     }
     return "[" + out + "]";

@@ -175,6 +175,19 @@ TEST(Partition, attention) {
   EXPECT_NE(by_keys.find("as max{j}[2, 2]"), std::string::npos);
   EXPECT_NE(by_keys.find("-> sum{j}[2, 2, 2]"), std::string::npos);
 }
+TEST(Partition, strides_and_indices) {
+  const std::string module = right("array x[8]\nr[i] = x[2*i]\nschedule r i:2\nreturn r\n");
+  expect_line(module, "fn main(x : tile=[3] global=[8] at=[[0],[4]] shapes=[[3],[3]]) -> [2{i}4]");
+  expect_line(module, "r = spmd x { einsum \"2i->i\" x } as [2{i}4]");
+  expect_line(
+      right("array x[9]\nr[i] = x[2*i] - x[2*i+1]\nschedule r i:2\nreturn r\n"),
+      "r = spmd x { sub (einsum \"2i->i\" (trim 0 0 1 x)) (einsum \"2i->i\" (trim 0 1 0 x)) } as "
+      "[2{i}4]");
+  expect_line(right("array x[4,3]\nr[i] = x[i,0]\nschedule r i:2\nreturn r\n"),
+              "r = spmd x { reduce_sum 1 (trim 1 0 2 x) } as [2{i}4]");
+  expect_line(right("array x[11] w[3]\nr[i] += x[2*i+k] * w[k]\nschedule r i:1\nreturn r\n"),
+              "r = spmd x w { einsum \"2i+k,k->i\" x w } as [5]");
+}
 TEST(Partition, functions_stand_as_they_are_written) {
   expect_line(right("array x[4] y[4]\nr[i] = -exp(x[i]) / sqrt(y[i])\nschedule r i:2\nreturn r\n"),
               "r = spmd x y { div (neg (exp x)) (sqrt y) } as [2{i}4]");
@@ -210,7 +223,12 @@ TEST(Partition, wrong_texts_are_refused) {
   begins("array x[4]\nr[i+1] = x[i]\nreturn r\n", "a:3: what is written has a different");
   begins("array x[4,4]\nr[i] = x[i,k]\nreturn r\n", "a:3: with = every variable");
   begins("array x[4] r[5]\nr[i] = x[i]\nreturn r\n", "a:3: variable i goes over");
-  begins("array x[4]\nr[i] = x[2*i]\nreturn r\n", "a:3: a variable with a factor");
+  begins("array x[4] y[4]\nr[i] = x[3-i] + y[i]\nreturn r\n",
+         "a:3: a variable with a factor below 1");
+  begins("array x[9999]\nr[i] = x[4097*i]\nreturn r\n",
+         "a:3: a variable with a factor below 1 or above 4096");
+  begins("array x[4]\nr[i] = x[i+4]\nreturn r\n", "a:3: this reaches beyond");
+  begins("array x[4,4]\nr[i] = x[i,4]\nreturn r\n", "a:3: this reaches beyond");
   begins("array x[4]\nr[i] = max(x[i])\nreturn r\n", "a:3: expected ','");
   begins("array x[4]\nr[i] = exp(x[i],x[i])\nreturn r\n", "a:3: expected ')'");
   begins("array x[4]\nr[i] = x[i] /\nreturn r\n", "a:3: expected");

@@ -57,6 +57,22 @@ TEST(Module, wrong_texts_are_pointed_at) {
   begins(test::replaced(test::module_named("partial"), "as sum{x}[3]", "as max{x}[3]"), "4:23 ");
 }
 
+TEST(Module, subscripts_with_factors_have_a_length) {
+  const auto of = [](const std::string& subscripts, const std::string& x, const std::string& out) {
+    return refusal("retile.spmd/1\nmesh d:1\nfn main(x : [" + x + "]) -> [" + out +
+                   "]\ny = spmd x { einsum \"" + subscripts + "\" x } as [" + out +
+                   "]\nreturn y\n");
+  };
+  EXPECT_EQ(of("2i->i", "9", "5"), "");
+  EXPECT_EQ(of("4096i->i", "4097", "2"), "");
+  EXPECT_EQ(of("2ij->ij", "9, 2", "5, 2"), "");
+  EXPECT_EQ(of("2i->i", "8", "4"), "4:14 the operands of einsum, [8], do not fit on device 0");
+  for (const char* none :
+       {"i->2i", "2->", "i2->i", "0i->i", "2+i->i", "4097i->i", "99999999999999999999i->i"}) {
+    EXPECT_EQ(of(none, "9", "5"), "4:21 these are no subscripts") << none;
+  }
+}
+
 TEST(Module, the_third_listing_needs_its_redistribution) {
   std::string text =
       test::replaced(test::module_named("chain"), "z = redistribute y as [1{devs}4, 8]\n", "");

@@ -116,6 +116,14 @@ y = spmd x { transpose [1,2,0] } as [1{d}3, 4, 2]
 return y
 denotes einsum "ijk->jki" x
 )"},
+      {"strides", R"(retile.spmd/1
+mesh d:2
+fn main(x : [9], w : [3]) -> [2{d}4]
+a = redistribute x as tile=[5] global=[9] at=[[0],[4]]
+y = spmd a w { add (einsum "2i+k,k->i" a w) (einsum "2i->i" (trim 0 1 1 a)) } as [2{d}4]
+return y
+denotes add (einsum "2i+k,k->i" x w) (einsum "2i->i" (trim 0 1 1 x))
+)"},
       {"sums", R"(retile.spmd/1
 mesh x:2
 fn main(x : [3, 2{x}4], s : []) -> [3]

@@ -40,11 +40,13 @@ bool has_no_value(const Subscript& subscript, const std::vector<Interval>& range
   });
 }
 
-/// How long i + k + .. must be for each variable to have its number of values: one less than all of
-/// them together for every variable but one. Below 0 where too many have none.
+/// How long i + k + .. must be for each variable to have its number of values: 1, and for each variable
+/// its factor times one less than its number. Below 0 where too many have none.
 Size length_of_sum(const Subscript& subscript, const std::vector<Interval>& ranges) {
   Size out = 1;
-  for (const auto& [v, factor] : subscript.factors) out += ranges[v].end - ranges[v].begin - 1;
+  for (const auto& [v, factor] : subscript.factors) {
+    out += factor * (ranges[v].end - ranges[v].begin - 1);
+  }
   return out;
 }
 
@@ -53,7 +55,7 @@ Size length_of_sum(const Subscript& subscript, const std::vector<Interval>& rang
 Interval around_nothing(const Subscript& subscript, const std::vector<Interval>& ranges) {
   Interval out = {subscript.constant, 0};
   for (const auto& [v, factor] : subscript.factors) {
-    if (ranges[v].begin < ranges[v].end) out.begin += ranges[v].begin;
+    if (ranges[v].begin < ranges[v].end) out.begin += factor * ranges[v].begin;
   }
   out.end = out.begin + std::max<Size>(length_of_sum(subscript, ranges), 0);
   return out;

@@ -16,6 +16,7 @@ namespace {
 using spmd::LocalOp;
 using text::fail;
 
+constexpr Size most_factor = 4096;  // of einsum
 constexpr std::size_t most_text = std::size_t{1} << 20;
 /// What a module may have.
 constexpr Size most_devices_of_layouts = Size{1} << 16;
@@ -242,28 +243,35 @@ class Body {
     return out;
   }
 
-  /// The array of a read, without what is not read of it.
+  /// The array of a read, without what is not read of it, and without the dimensions of which one index is
+  /// read: what is left there is a sum of one.
   [[nodiscard]] std::string array(std::size_t read) const {
     std::string out = sources_[read].name;
     for (std::size_t i = 0; i < sources_[read].trims.size(); ++i) {
       const auto [low, high] = sources_[read].trims[i];
       if (low + high > 0) out = fmt::format("trim {} {} {} {}", i, low, high, in_brackets(out));
     }
+    const auto& all = statement_.reads[read].subscripts;
+    for (std::size_t i = all.size(); i-- > 0;) {
+      if (all[i].factors.empty()) out = fmt::format("reduce_sum {} {}", i, in_brackets(out));
+    }
     return out;
   }
   [[nodiscard]] std::string subscripts(const Access& access) const {
     std::string out;
-    for (const Subscript& s : access.subscripts) {
-      for (std::size_t k = 0; k < s.factors.size(); ++k) {
-        if (s.factors[k].second != 1) {
-          fail(access.place,
-               {Code::unsupported, "a variable with a factor has no local operation"});
-        }
-        out += (k > 0 ? "+" : "") + named(s.factors[k].first);
+    for (const Subscript& s : access.subscripts) out += subscript(s, access);
+    return out;
+  }
+  /// `2i+k`; nothing of a constant, whose dimension array() leaves out.
+  [[nodiscard]] std::string subscript(const Subscript& s, const Access& access) const {
+    std::string out;
+    for (const auto& [v, factor] : s.factors) {
+      if (factor < 1 || factor > most_factor) {
+        fail(access.place,
+             {Code::unsupported,
+              "a variable with a factor below 1 or above 4096 has no local operation"});
       }
-      if (s.factors.empty()) {
-        fail(access.place, {Code::unsupported, "a constant subscript has no local operation"});
-      }
+      out += (out.empty() ? "" : "+") + (factor == 1 ? "" : fmt::format("{}", factor)) + named(v);
     }
     return out;
   }
@@ -353,15 +361,18 @@ class Body {
                        in_brackets(body.text));
   }
 
-  /// A read in which a variable is a subscript, and which one.
+  /// A read in which a variable is a subscript, and which one; without a factor if there is one.
   [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> alone(std::size_t v) const {
+    std::optional<std::pair<std::size_t, std::size_t>> out;
     for (std::size_t r = 0; r < statement_.reads.size(); ++r) {
       const auto& all = statement_.reads[r].subscripts;
       for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i].factors.size() == 1 && all[i].factors[0].first == v) return std::pair(r, i);
+        if (all[i].factors.size() != 1 || all[i].factors[0].first != v) continue;
+        if (all[i].factors[0].second == 1) return std::pair(r, i);
+        if (!out) out = std::pair(r, i);
       }
     }
-    return std::nullopt;
+    return out;
   }
   /// Ones along a variable, from a read that has it.
   [[nodiscard]] std::string ones(std::size_t v) const {
@@ -379,8 +390,16 @@ class Body {
                          in_brackets(array(r)));
     }
     std::string out = array(r);
+    std::size_t left = 0;  // dimensions that array() left
+    for (const Subscript& s : all) left += s.factors.empty() ? 0U : 1U;
     for (std::size_t i = all.size(); i-- > 0;) {
-      if (i != dim) out = fmt::format("reduce_sum {} {}", i, in_brackets(out));
+      if (all[i].factors.empty()) continue;
+      --left;
+      if (i != dim) out = fmt::format("reduce_sum {} {}", left, in_brackets(out));
+    }
+    if (all[dim].factors[0].second != 1) {
+      out = fmt::format("einsum \"{}->{}\" {}", subscript(all[dim], statement_.reads[r]), named(v),
+                        in_brackets(out));
     }
     return "fill 1 " + in_brackets(out);
   }

@@ -45,24 +45,30 @@ const Row& row_of(LocalOp op) { return op_rows[static_cast<std::size_t>(op)]; }
 
 bool is_label(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z'); }
 
-/// "i+kj": {"ik", "j"}.
+constexpr std::size_t most_factor = 4096;
+
+/// "2i+kj": {"iik", "j"}.
 std::optional<std::vector<std::string>> dims_of(std::string_view text) {
   std::vector<std::string> out;
   bool joins = false;
+  std::size_t factor = 0;  // 0: none is written
   for (const char c : text) {
-    if (c == '+' && !joins && !out.empty()) {
+    if (c == '+' && !joins && factor == 0 && !out.empty()) {
       joins = true;
       continue;
     }
-    if (!is_label(c)) return std::nullopt;
-    if (joins) {
-      out.back() += c;
-    } else {
-      out.emplace_back(1, c);
+    if ('0' <= c && c <= '9') {
+      factor = 10 * factor + static_cast<std::size_t>(c - '0');
+      if (factor == 0 || factor > most_factor) return std::nullopt;
+      continue;
     }
+    if (!is_label(c)) return std::nullopt;
+    if (!joins) out.emplace_back();
+    out.back().append(std::max<std::size_t>(factor, 1), c);
     joins = false;
+    factor = 0;
   }
-  if (joins) return std::nullopt;
+  if (joins || factor > 0) return std::nullopt;
   return out;
 }
 
@@ -88,8 +94,10 @@ class Extents {
       if (is_empty) return labels.size() > 1 || extent == 0;
       return rest == 1;
     }
-    if (unknown.size() == 1) {
-      found[unknown[0]] = std::max<Size>(rest, 0);
+    if (unknown.find_first_not_of(unknown[0]) == std::string::npos) {
+      const auto factor = static_cast<Size>(unknown.size());
+      if (rest > 0 && (rest - 1) % factor != 0) return false;
+      found[unknown[0]] = rest > 0 ? (rest - 1) / factor + 1 : 0;
       learnt = true;
     }
     return true;

@@ -56,12 +56,12 @@ enum class LocalOp {
 [[nodiscard]] std::size_t operands_of(LocalOp op);
 
 /// "ik,kj->ij": for every dimension of every operand its labels, whose indices are added up, and the
-/// labels of the result.
+/// labels of the result. A label with a factor stands so often: 2i+k is iik.
 struct Einsum {
   std::vector<std::vector<std::string>> in;
   std::string out;
 };
-/// Nothing where the text is none, or a label of the result stands there twice.
+/// Nothing where the text is none, a factor is above 4096, or a label of the result stands there twice.
 [[nodiscard]] std::optional<Einsum> einsum_of(std::string_view text);
 
 struct Expression {
@@ -75,7 +75,7 @@ struct Expression {
   text::Place place = {};  ///< of the operation's name
 };
 
-/// How many values every label takes. A dimension i+k of n elements leaves n - n_k + 1 values for i.
+/// How many values every label takes. A dimension f i+k of n elements has n - 1 = f (n_i - 1) + n_k - 1.
 /// Nothing where operands disagree, or where a label stays unknown.
 [[nodiscard]] std::optional<std::map<char, Size>> label_extents(const Einsum& einsum,
                                                                 const std::vector<Shape>& operands);

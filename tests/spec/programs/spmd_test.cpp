@@ -127,10 +127,13 @@ TEST(Enclosure, holds_what_it_is_made_of) {
 // Local operations.
 
 TEST(LocalOps, subscripts) {
-  for (const char* right : {"ik,kj->ij", "i->", "->", "i+k,k->i", "aB,Ba->B", "ii->i"}) {
+  for (const char* right : {"ik,kj->ij", "i->", "->", "i+k,k->i", "aB,Ba->B", "ii->i", "2i+k,k->i",
+                            "i+4096k->", "12i3j->ij"}) {
     EXPECT_TRUE(einsum_of(right)) << right;
   }
-  for (const char* wrong : {"ik,kj", "i+->i", "+i->i", "i k->i", "i->i+k", "i-k->i", "i,->i,"}) {
+  for (const char* wrong :
+       {"ik,kj", "i+->i", "+i->i", "i k->i", "i->i+k", "i-k->i", "i,->i,", "i->2i", "2->", "i2->i",
+        "0i->i", "2+i->i", "4097i->i", "2,i->i", "99999999999999999999i->i"}) {
     EXPECT_FALSE(einsum_of(wrong)) << wrong;
   }
 }
@@ -150,6 +153,13 @@ TEST(LocalOps, shapes) {
   EXPECT_EQ(shape("i+k,k,i->i", {{9}, {4}, {6}}), (Sizes{6}));
   EXPECT_EQ(shape("i+k,k,i->i", {{9}, {4}, {5}}), std::nullopt);
   EXPECT_EQ(shape("i+k->i", {{9}}), std::nullopt);
+  EXPECT_EQ(shape("2i->i", {{9}}), (Sizes{5}));
+  EXPECT_EQ(shape("2i->i", {{8}}), std::nullopt);
+  EXPECT_EQ(shape("2i->i", {{0}}), (Sizes{0}));
+  EXPECT_EQ(shape("3i->i", {{1}}), (Sizes{1}));
+  EXPECT_EQ(shape("2i+k,k->i", {{11}, {3}}), (Sizes{5}));
+  EXPECT_EQ(shape("2i+k,k,i->i", {{11}, {3}, {4}}), std::nullopt);
+  EXPECT_EQ(shape("2i+k,k,i->i", {{0}, {1}, {0}}), (Sizes{0}));
   const auto trimmed = [](Size lo, Size hi) {
     return shape_of(LocalExpression{LocalOp::trim, "", {0, lo, hi}, {}}, {{5, 2}});
   };
@@ -391,6 +401,18 @@ TEST(Modules, functions_are_known_by_their_arguments) {
   EXPECT_EQ(said(sums), wrong);
   EXPECT_EQ(said("mesh d:2\nfn main(x : [1{d}2]) -> [1]\ny = spmd x { exp x } as [1]\nreturn y\n"),
             "replicas y");
+}
+
+TEST(Modules, subscripts_with_factors_go_on_by_them) {
+  const std::string text =
+      "mesh d:2\nfn main(x : [9]) -> [2{d}4]\n"
+      "a = redistribute x as tile=[4] global=[9] at=[[0],[4]]\n"
+      "y = spmd a { sub (einsum \"2i->i\" (trim 0 0 1 a)) (einsum \"2i->i\" (trim 0 1 0 a)) } as "
+      "[2{d}4]\nreturn y\n"
+      "denotes sub (einsum \"2i->i\" (trim 0 0 2 x)) (einsum \"2i->i\" (trim 0 1 1 x))\n";
+  EXPECT_EQ(said(text), "right");
+  EXPECT_EQ(said(replaced(text, "[[0],[4]]", "[[0],[5]]")), "denotes return");
+  EXPECT_EQ(said(replaced(text, "trim 0 1 0 a", "trim 0 0 1 a")), "denotes return");
 }
 
 TEST(Modules, maxima_over_shards) {
