@@ -123,8 +123,9 @@ TEST(JudgeNumbers, a_module_without_operations_ends_in_time) {
   ASSERT_TRUE(module.has_value());
   std::mt19937_64 random(1);
   const Modular field(drawn_prime(random));
+  const Smaller at = as_it_is(*module);
   const auto run = [&](const Deadline& deadline) {
-    return Round<Modular>(*module, random, deadline, field).run();
+    return Round<Modular>(at, random, deadline, field).run();
   };
   EXPECT_EQ(run({}), std::nullopt);
   EXPECT_THROW(run(Deadline::in(0)), Undecided);

@@ -66,10 +66,13 @@ std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& 
   const std::string_view what = module.denotes ? "denotes and replicas" : "replicas (no denotes)";
   const bool two = verdict.primes.size() > 1;
   return fmt::format(
-      "{}: agree modulo {} {}{}, drawn by seed {}; a wrong module passes with probability at most "
+      "{}: agree modulo {} {}{}{}, drawn by seed {}; a wrong module passes with probability at "
+      "most "
       "2^-{}",
       what, two ? "primes" : "the prime", fmt::join(verdict.primes, " and "),
-      variables_text(verdict), verdict.seed, verdict.error_exponent);
+      variables_text(verdict),
+      verdict.divided > 1 ? fmt::format(", at extents divided by up to {}", verdict.divided) : "",
+      verdict.seed, verdict.error_exponent);
 }
 
 Json wrong_module_json(const spmd::Module& module, const spmd::WrongModule& wrong) {
@@ -121,6 +124,7 @@ Json json_of(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
   out["coefficient_bits"] = verdict.coefficient_bits;
   out["maxima"] = verdict.has_maxima;
   out["functions"] = verdict.has_functions;
+  out["divided"] = verdict.divided;
   out["seed"] = verdict.seed;
   out["primes"] = verdict.primes;
   out["error_exponent"] =

@@ -14,6 +14,7 @@
 #include "primes.h"
 #include "retile/lower/lower.h"
 #include "round.h"
+#include "smaller.h"
 
 namespace retile::spmd {
 
@@ -140,12 +141,13 @@ template <typename A>
 std::optional<WrongModule> found_by_numbers(const Module& module, std::mt19937_64& random,
                                             const Deadline& deadline, const WrongModule& suspect,
                                             const A& numbers, ModuleVerdict& out) {
+  const Smaller full = as_it_is(module);
   const auto end = module.body.size();
   std::optional<WrongModule> first;
   for (int draw = 0; draw < most_draws && !deadline.passed(); ++draw) {
     std::optional<WrongModule> wrong;
     try {
-      wrong = Round<A>(module, random, deadline, numbers).run();
+      wrong = Round<A>(full, random, deadline, numbers).run();
     } catch (const Undecided&) {
       continue;  // too large; others are smaller
     }
@@ -172,11 +174,12 @@ std::string why_undecided(const Module& module, const WrongModule& suspect,
 }
 
 /// Where there are maxima or functions: polynomials in which they are variables are compared.
-void judge_with_variables(const Module& module, const std::vector<Size>& factors,
+/// Numbers are drawn at the extents that the module has.
+void judge_with_variables(const Module& module, const Smaller& at, const std::vector<Size>& factors,
                           std::mt19937_64& random, const Deadline& deadline, ModuleVerdict& out) {
   const Twofold field(Modular(out.primes[0]), Modular(out.primes[1]));
   Maxima maxima(field, {factors, numbers_in(module, LocalOp::fill)}, random, deadline);
-  const auto suspect = Round<Formal>(module, random, deadline, Formal(field, maxima)).run();
+  const auto suspect = Round<Formal>(at, random, deadline, Formal(field, maxima)).run();
   if (!suspect) {
     out.answer = Answer::right;
     return;
@@ -219,10 +222,12 @@ void judge_values(const Module& module, const JudgeOptions& options, const Deadl
     out.primes.push_back(options.modulus.value_or(prime));
   }
   try {
+    const Smaller at = options.full_extents ? as_it_is(module) : smaller(module);
+    out.divided = at.largest;
     if (has_variables) {
-      judge_with_variables(module, factors, random, deadline, out);
+      judge_with_variables(module, at, factors, random, deadline, out);
     } else {
-      out.wrong = Round<Modular>(module, random, deadline, Modular(out.primes[0])).run();
+      out.wrong = Round<Modular>(at, random, deadline, Modular(out.primes[0])).run();
       out.answer = out.wrong ? Answer::wrong : Answer::right;
     }
   } catch (const Undecided& undecided) {

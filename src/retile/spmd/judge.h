@@ -53,6 +53,8 @@ struct ModuleVerdict {
   bool has_maxima = false;
   /// An exp, sqrt or div.
   bool has_functions = false;
+  /// By how much an extent was divided at most before values were worked out; 1: none was.
+  Size divided = 1;
   /// Of numbers, to tell apart maxima and functions that are not the same.
   int draws = 0;
   /// Statements that use a value with addends in another way than linearly, and that value's name.
@@ -63,6 +65,8 @@ struct JudgeOptions {
   double timeout_seconds = std::numeric_limits<double>::infinity();
   /// Of the numbers that are drawn; nothing: new ones every time.
   std::optional<std::uint64_t> seed = {};
+  /// Values are worked out at the extents that the module has, also where smaller ones would do.
+  bool full_extents = false;
   /// An odd number below 2^62 in the place of the primes, for tests of why they are drawn.
   std::optional<std::uint64_t> modulus = {};
 };
@@ -74,6 +78,7 @@ struct JudgeOptions {
 /// their own (Maxima): what is right is so for any functions in the place of exp, sqrt and 1/x, if equal
 /// arguments have equal results. Where variables differ, numbers are looked for that show it: integers, or
 /// with functions intervals. Where none are found, it is undecided.
+/// Extents are divided where that changes no verdict (smaller.h).
 /// \error of plan() and program_of(), at the statement; limit_reached
 [[nodiscard]] Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options = {});
 

@@ -14,6 +14,7 @@
 
 #include "judge.h"
 #include "retile/core/walk.h"
+#include "smaller.h"
 #include "tensor.h"
 
 namespace retile::spmd {
@@ -29,35 +30,33 @@ using Tiles = std::vector<Tensor<typename A::Value>>;
 template <typename A>
 using Family = std::vector<std::vector<typename A::Value>>;
 
-/// Carries a module out once on numbers that are drawn.
+/// Carries a module out once on numbers that are drawn, at the extents that it has or at smaller ones.
 template <typename A>
 class Round {
  public:
   using T = typename A::Value;
 
-  /// \param random  outlives this
-  Round(const Module& module, std::mt19937_64& random, const Deadline& deadline, A arithmetic)
-      : module_(module),
+  /// \param at, random  outlive this
+  Round(const Smaller& at, std::mt19937_64& random, const Deadline& deadline, A arithmetic)
+      : module_(at.module),
+        scales_(at.scales),
         random_(random),
         a_(std::move(arithmetic)),
         evaluator_(deadline, a_),
         watch_(deadline),
-        last_use_(module.values.size()) {
-    for (std::size_t s = 0; s < module.body.size(); ++s) {
-      for (const std::size_t x : arguments_of(module.body[s])) last_use_[x] = s;
+        last_use_(at.module.values.size()) {
+    for (std::size_t s = 0; s < module_.body.size(); ++s) {
+      for (const std::size_t x : arguments_of(module_.body[s])) last_use_[x] = s;
     }
-    last_use_[module.returned] = module.body.size();
+    last_use_[module_.returned] = module_.body.size();
   }
 
   std::optional<WrongModule> run() {
     tiles_.resize(module_.values.size());
     for (std::size_t x = 0; x < module_.parameters; ++x) {
-      const Type& type = module_.values[x].type;
-      const Family<A> family = drawn_family(type.layout());
-      if (module_.denotes) {
-        inputs_.push_back({type.layout().global(), collapsed(family, type.layout())});
-      }
-      tiles_[x] = tiles_of(family, type);
+      const Family<A> family = drawn_family(x);
+      if (module_.denotes) inputs_.push_back({global(x), collapsed(family, layout(x))});
+      tiles_[x] = tiles_of(family, x);
       if (!last_use_[x]) drop(x);
     }
     for (std::size_t s = 0; s < module_.body.size(); ++s) {
@@ -96,21 +95,44 @@ class Round {
   }
   static constexpr int log_of_most_held = sizeof(T) == 8 ? 27 : 26;
   static_assert(most_held == Size{1} << log_of_most_held);
-  /// Of all addends together. Throws Undecided where they are too many.
-  static void fit(const Layout& layout) {
-    const auto all = checked_mul(layout.global_size(), layout.addend_count());
+
+  [[nodiscard]] const Layout& layout(std::size_t x) const {
+    return module_.values[x].type.layout();
+  }
+  [[nodiscard]] Shape scaled(std::size_t x, Shape shape) const {
+    for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = scales_[x][i](shape[i]);
+    return shape;
+  }
+  [[nodiscard]] Shape global(std::size_t x) const { return scaled(x, layout(x).global()); }
+  [[nodiscard]] Shape local(std::size_t x, Size device) const {
+    return scaled(x, module_.values[x].type.shape(device));
+  }
+  template <typename F>
+  void for_each_element_of(std::size_t x, Size device, const F& f) const {
+    for (TilePart part : layout(x).parts(device)) {
+      part.place = scaled(x, part.place);
+      part.box = {scaled(x, part.box.at), scaled(x, part.box.extent)};
+      for_each_element(part, global(x), local(x, device), f);
+    }
+  }
+
+  /// How many elements a value has. Throws Undecided where they are too many, of all addends together.
+  [[nodiscard]] std::size_t fit(std::size_t x) const {
+    const auto one = checked_product(global(x));
+    const auto all = one ? checked_mul(*one, layout(x).addend_count()) : std::nullopt;
     if (!all || *all > most_held) {
       throw Undecided{
           fmt::format("an array of more than 2^{} elements, addends counted", log_of_most_held)};
     }
+    return static_cast<std::size_t>(*one);
   }
 
-  Family<A> drawn_family(const Layout& layout) {
-    fit(layout);
+  Family<A> drawn_family(std::size_t x) {
+    const std::size_t size = fit(x);
     a_.begin_family(random_);
-    Family<A> out(static_cast<std::size_t>(layout.addend_count()));
+    Family<A> out(static_cast<std::size_t>(layout(x).addend_count()));
     for (auto& array : out) {
-      array.resize(static_cast<std::size_t>(layout.global_size()));
+      array.resize(size);
       for (T& element : array) {
         spend_on_element();
         element = a_.drawn(random_);
@@ -146,17 +168,17 @@ class Round {
                            [this](T p, T q) { return a_.add(p, q); });
   }
 
-  Tiles<A> tiles_of(const Family<A>& family, const Type& type) {
+  Tiles<A> tiles_of(const Family<A>& family, std::size_t x) {
     Tiles<A> out;
     for (Size d = 0; d < module_.devices; ++d) {
-      Tensor<T> tile{type.shape(d), {}};
+      Tensor<T> tile{local(x, d), {}};
       const Size count = *checked_product(tile.shape);  // the reader has seen to it
       hold(count);
       tile.elements.resize(static_cast<std::size_t>(count));
-      const auto& array = family[static_cast<std::size_t>(type.layout().addend(d))];
-      for_each_element(type.layout(), tile.shape, d, [&](std::size_t global, std::size_t local) {
+      const auto& array = family[static_cast<std::size_t>(layout(x).addend(d))];
+      for_each_element_of(x, d, [&](std::size_t in_array, std::size_t in_tile) {
         spend_on_element();
-        tile.elements[local] = array[global];
+        tile.elements[in_tile] = array[in_array];
       });
       out.push_back(std::move(tile));
     }
@@ -164,54 +186,54 @@ class Round {
   }
 
   /// The family that tiles are of, or where devices disagree or leave out an element.
-  std::optional<WrongModule> family_of(const Tiles<A>& tiles, const Type& type, Family<A>& out) {
-    const Layout& layout = type.layout();
-    fit(layout);
-    const auto size = static_cast<std::size_t>(layout.global_size());
-    out.assign(static_cast<std::size_t>(layout.addend_count()), std::vector<T>(size, a_.from(0)));
+  std::optional<WrongModule> family_of(const Tiles<A>& tiles, std::size_t x, Family<A>& out) {
+    const std::size_t size = fit(x);
+    const auto addends = static_cast<std::size_t>(layout(x).addend_count());
+    out.assign(addends, std::vector<T>(size, a_.from(0)));
     std::vector<std::vector<bool>> is_known(out.size(), std::vector<bool>(size, false));
     std::optional<WrongModule> wrong;
     for (Size d = 0; d < module_.devices && !wrong; ++d) {
-      const auto k = static_cast<std::size_t>(layout.addend(d));
+      const auto k = static_cast<std::size_t>(layout(x).addend(d));
       const Tensor<T>& tile = tiles[static_cast<std::size_t>(d)];
-      for_each_element(layout, tile.shape, d, [&](std::size_t global, std::size_t local) {
+      for_each_element_of(x, d, [&](std::size_t in_array, std::size_t in_tile) {
         spend_on_element();
-        const T element = tile.elements[local];
-        if (is_known[k][global] && !wrong && differ(a_, out[k][global], element)) {
-          wrong = found("replicas", layout, global, k);
+        const T element = tile.elements[in_tile];
+        if (is_known[k][in_array] && !wrong && differ(a_, out[k][in_array], element)) {
+          wrong = found("replicas", x, in_array, k);
           wrong->device = d;
         }
-        out[k][global] = element;
-        is_known[k][global] = true;
+        out[k][in_array] = element;
+        is_known[k][in_array] = true;
       });
     }
     for (std::size_t k = 0; k < out.size() && !wrong; ++k) {
       const auto gap = std::find(is_known[k].begin(), is_known[k].end(), false);
       if (gap == is_known[k].end()) continue;
-      wrong = found("uncovered", layout, static_cast<std::size_t>(gap - is_known[k].begin()), k);
+      wrong = found("uncovered", x, static_cast<std::size_t>(gap - is_known[k].begin()), k);
     }
     return wrong;
   }
-  static WrongModule found(std::string reason, const Layout& layout, std::size_t position,
-                           std::size_t addend) {
+  WrongModule found(std::string reason, std::size_t x, std::size_t position,
+                    std::size_t addend) const {
     WrongModule out{.reason = std::move(reason)};
-    out.element = index_of(static_cast<Size>(position), layout.global());
-    if (layout.addend_count() > 1) out.addend = static_cast<Size>(addend);
+    out.element = index_of(static_cast<Size>(position), global(x));
+    for (std::size_t i = 0; i < out.element->size(); ++i) {
+      (*out.element)[i] = scales_[x][i].index((*out.element)[i]);
+    }
+    if (layout(x).addend_count() > 1) out.addend = static_cast<Size>(addend);
     return out;
   }
 
   std::optional<WrongModule> carry_out(const Statement& statement) {
-    const Type& type = module_.values[statement.value].type;
+    const std::size_t made = statement.value;
     Family<A> family;
     if (const auto* op = std::get_if<SpmdOp>(&statement.op)) {
-      tiles_[statement.value] = local_values(*op);
-      return family_of(tiles_[statement.value], type, family);
+      tiles_[made] = local_values(*op);
+      return family_of(tiles_[made], made, family);
     }
     const std::size_t x = std::get<RedistributeOp>(statement.op).argument;
-    const Type& from = module_.values[x].type;
-    if (auto wrong = family_of(tiles_[x], from, family)) return wrong;
-    tiles_[statement.value] =
-        tiles_of(split(collapsed(family, from.layout()), type.layout()), type);
+    if (auto wrong = family_of(tiles_[x], x, family)) return wrong;
+    tiles_[made] = tiles_of(split(collapsed(family, layout(x)), made), made);
     return std::nullopt;
   }
 
@@ -235,12 +257,12 @@ class Round {
   }
 
   /// Addends that mean the array: all but the first are any numbers.
-  Family<A> split(std::vector<T> array, const Layout& layout) {
-    const auto count = static_cast<std::size_t>(layout.addend_count());
-    if (count > 1 && layout.addends()->addition != Addition::sum) {
+  Family<A> split(std::vector<T> array, std::size_t x) {
+    const auto count = static_cast<std::size_t>(layout(x).addend_count());
+    if (count > 1 && layout(x).addends()->addition != Addition::sum) {
       throw Undecided{"a redistribution to addends that are not summed"};
     }
-    fit(layout);
+    (void)fit(x);
     a_.begin_family(random_);
     Family<A> out = {std::move(array)};
     for (std::size_t k = 1; k < count; ++k) {
@@ -255,22 +277,23 @@ class Round {
   }
 
   std::optional<WrongModule> compared() {
-    const Type& type = module_.values[module_.returned].type;
+    const std::size_t x = module_.returned;
     Family<A> family;
-    if (auto wrong = family_of(tiles_[module_.returned], type, family)) return wrong;
-    const std::vector<T> held = collapsed(family, type.layout());
+    if (auto wrong = family_of(tiles_[x], x, family)) return wrong;
+    const std::vector<T> held = collapsed(family, layout(x));
     std::vector<const Tensor<T>*> inputs;
     for (const Tensor<T>& input : inputs_) inputs.push_back(&input);
     const Tensor<T> wanted = evaluator_.value(*module_.denotes, inputs);
     const auto same = [this](const T& p, const T& q) { return !differ(a_, p, q); };
     const auto [at, other] = std::mismatch(held.begin(), held.end(), wanted.elements.begin(), same);
     if (at == held.end()) return std::nullopt;
-    WrongModule out{.reason = "denotes"};
-    out.element = index_of(at - held.begin(), type.layout().global());
+    WrongModule out = found("denotes", x, static_cast<std::size_t>(at - held.begin()), 0);
+    out.addend.reset();
     return out;
   }
 
   const Module& module_;
+  const Scales& scales_;
   std::mt19937_64& random_;
   A a_;  // the arithmetic
   Evaluator<A> evaluator_;

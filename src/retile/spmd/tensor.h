@@ -68,19 +68,26 @@ class Walk {
   std::vector<Size> offsets_;
 };
 
-/// Calls f(global position, local position) for every element of a device's tile, whose extents are `shape`.
+/// Calls f(global position, local position) for every element of a part of a tile whose extents are `shape`.
+template <typename F>
+void for_each_element(const TilePart& part, const Shape& global_shape, const Shape& shape,
+                      const F& f) {
+  const std::vector<Size> global = strides_of(global_shape);
+  const std::vector<Size> local = strides_of(shape);
+  const Size first = offset_of(part.box.at, global);
+  const Size place = offset_of(part.place, local);
+  Walk walk(part.box.extent, {global, local});
+  do {
+    f(static_cast<std::size_t>(first + walk.offset(0)),
+      static_cast<std::size_t>(place + walk.offset(1)));
+  } while (walk.next());
+}
+
+/// Likewise of all parts of a device's tile.
 template <typename F>
 void for_each_element(const Layout& layout, const Shape& shape, Size device, const F& f) {
-  const std::vector<Size> global = strides_of(layout.global());
-  const std::vector<Size> local = strides_of(shape);
   for (const TilePart& part : layout.parts(device)) {
-    const Size first = offset_of(part.box.at, global);
-    const Size place = offset_of(part.place, local);
-    Walk walk(part.box.extent, {global, local});
-    do {
-      f(static_cast<std::size_t>(first + walk.offset(0)),
-        static_cast<std::size_t>(place + walk.offset(1)));
-    } while (walk.next());
+    for_each_element(part, layout.global(), shape, f);
   }
 }
 
