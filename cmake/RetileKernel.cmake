@@ -1,4 +1,4 @@
-# retile-kernel: the checker that is proved in Rocq (proofs/rocq), extracted to OCaml. It is built where Coq, mathematical components
+# retile-kernel: the checker and certifier that is proved in Rocq (proofs/rocq), extracted to OCaml. It is built where Coq, mathematical components
 # and Zarith are found; no other program needs it.
 
 foreach(program IN ITEMS coqc coq_makefile coqchk ocamlfind)
@@ -42,7 +42,7 @@ function(retile_add_kernel)
   set(folder "${PROJECT_SOURCE_DIR}/proofs/rocq")
   set(work "${PROJECT_BINARY_DIR}/kernel")
   set(program "${PROJECT_BINARY_DIR}/bin/retile-kernel")
-  file(GLOB sources CONFIGURE_DEPENDS "${folder}/program/*.v" "${folder}/oracle/*" "${folder}/paper/notation.v")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/program/*.v" "${folder}/oracle/*" "${folder}/paper/*.v" "${folder}/facts/moves.v")
   add_custom_command(
     OUTPUT "${program}"
     COMMAND ${Python3_EXECUTABLE} "${folder}/kernel.py" checker "${work}"

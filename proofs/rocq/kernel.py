@@ -9,6 +9,11 @@
                                              spec/ and the kernel answer alike (queries.cpp says what MODE may be)
     kernel.py checker WORK                   compiles the reader and the check of Programs without proofs: WORK/retile-kernel
     kernel.py programs WORK JUDGE SEED COUNT spec/, src/ and retile-kernel judge Programs alike: those of the tree, and COUNT spoiled ones
+    kernel.py certify WORK QUERIES JUDGE SEED COUNT FILE..
+                                             spec/ and retile-kernel say the same of certificates in text: COUNT forged ones, and
+                                             the files, whole and spoiled
+    kernel.py certify_mutants WORK QUERIES JUDGE FILE..
+                                             mistakes in reading certificates and in what they come to show in that
     kernel.py program_mutants WORK JUDGE [COUNT]
                                              mistakes in the check break its proof and show in its verdicts; the first COUNT
     kernel.py certificates WORK QUERIES FILE..
@@ -21,6 +26,10 @@ WORK is a folder of the build; QUERIES, JUDGE and RETILE are programs.
 """
 
 import ast
+import collections
+import contextlib
+import io
+import itertools
 import json
 import random
 import re
@@ -33,7 +42,10 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent
 TREE = SOURCE.parent.parent
-CHECKER = ["paper/notation.v", *(f"program/{name}.v" for name in ("program", "meaning", "lookup", "check", "reader"))]
+CHECKER = [*(f"paper/{name}.v" for name in ("notation", "fig06_syntax", "fig07_base_offsets", "fig08_typing", "fig11_cost",
+                                            "def5_weak", "def6_devices", "fig10_low_level")),
+           "facts/moves.v",
+           *(f"program/{name}.v" for name in ("table", "certify", "program", "meaning", "lookup", "check", "reader", "certificate"))]
 MEMORY = 4 << 30  # bytes that compiling may take
 SLOWER = 20       # the kernel may take so many times the time of spec/
 
@@ -96,7 +108,7 @@ def extract(work, name="kernel_oracle"):
 
 
 def extract_checker(work, name="retile-kernel"):
-    """The extracted reader and check of Programs."""
+    """The extracted readers, check and certifier."""
     extract_program(work, "oracle/extract_check.v", "checker", "oracle/retile_kernel.ml", name)
 
 
@@ -273,8 +285,8 @@ TAIL = """
   such as `flat_steps`, `suffixes`, `stands_at`. The test `kernel.definitions` draws meshes with a type, 100,000 under `--all`. It
   evaluates both sides on types, sequences, costs, weak steps, and steps of Fig. 10 between two assignments. Fig. 10 is
   a relation; `multi_check` decides it, which is proved. About two of five steps can be taken.
-- **Extraction**, for these comparisons only, with OCaml and Zarith's integers in place of natural numbers.
-  `proofs/rocq/oracle/extract_numbers.v` lists the functions of arithmetic that are exchanged.
+- **Extraction**, for these comparisons and for `retile-kernel`, with OCaml and Zarith's integers in place of natural
+  numbers. `proofs/rocq/oracle/extract_numbers.v` lists the functions of arithmetic that are exchanged.
 
 ## The certifier
 
@@ -283,8 +295,12 @@ TAIL = """
 less than the lower bound. That holds within the bound (4) and without it, over one axis at a time and over several.
 `certify_sound_physical` says more: it also holds where equivalent assignments (Def. 6.2) are exchanged between steps.
 
-So `certified: true` rests on the kernel as far as both certifiers agree, where the certificate names no other scope.
-Those of `scope several_dims`, which `retile plan` writes unless `--one-dim` is given, rest on S13. These tests compare their verdicts:
+`retile-kernel certify FILE` runs it on a certificate in text, with the words and exit codes of `retile-oracle certify`, and
+`retile plan --kernel` asks it. `certified_bound` is about the Program that was read: the ends are the tiles that `meaning.v` says.
+`certified_optimal` says what `optimal: true` means. The Program is right and keeps the bound, and no sequence costs less.
+
+No theorem is about facts, sums or `scope several_dims`. Of these it says `certified: undecided` and `reason: no_theorem`, with exit
+code 3. `retile plan` writes that scope unless `--one-dim` is given, and it rests on S13. These tests compare the verdicts:
 
 - `kernel.certificates`: every certificate under `tests/spec/oracle/certificates/`.
 - `kernel.plans`: random problems, 10,000 under `--all`. A search of its own writes the certificate of the optimum, which both must
@@ -292,6 +308,9 @@ Those of `scope several_dims`, which `retile plan` writes unless `--one-dim` is 
 - `kernel.adversarial`: certificates with numbers changed, lines left out or doubled, detours, and false claims with
   all that can be said for them. The label `slow` runs a million of them.
 - `kernel.planner`: what `retile plan --one-dim --certificate` writes, of 10,000 random problems under the label `slow`.
+- `kernel.certify`: texts, as both programs read and certify them. They are the certificates of the tree, damaged ones, and
+  forged ones with Programs that are right; 150,000 under the label `slow`.
+- `kernel.certify_mutants`: mistakes in `program/certificate.v`, which reads the lines. Each shows in an answer.
 
 The kernel may take at most 20 times the time of `spec/`. It took about 4 times. It has no limits on its work, so
 nothing is compared where `spec/` decides nothing.
@@ -628,7 +647,7 @@ def made_up(dice):
     return ("\n".join(lines) + "\n").encode()
 
 
-def judged(words, texts, work):
+def judged(words, texts, work, fields_of=FIELDS):
     """(exit code, fields) for each text, and what standard error says."""
     with tempfile.TemporaryFile(dir=work) as asks:
         for text in texts:
@@ -636,10 +655,13 @@ def judged(words, texts, work):
         asks.seek(0)
         done = subprocess.run([str(word) for word in words], stdin=asks, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if done.returncode != 0:
-        sys.exit(f"kernel.py: {words[0]} ended with {done.returncode}: {done.stderr.decode()}")
+        if len(texts) > 1:  # in which half?
+            for half in (texts[:len(texts) // 2], texts[len(texts) // 2:]):
+                judged(words, half, work, fields_of)
+        sys.exit(f"kernel.py: {words[0]} ended with {done.returncode}: {done.stderr.decode()}\n{texts[0].decode('latin1')}")
     out = []
     for answer in re.findall(r"(.*?)exit: (\d)\n\n", done.stdout.decode("latin1"), re.DOTALL):
-        fields = [line for line in answer[0].splitlines() if line.split(":")[0] in FIELDS]
+        fields = [line for line in answer[0].splitlines() if line.split(":")[0] in fields_of]
         out.append((int(answer[1]), fields if answer[1] != "2" else []))
     if len(out) != len(texts):
         sys.exit(f"kernel.py: {words[0]} gave {len(out)} answers to {len(texts)} texts")
@@ -663,15 +685,26 @@ REASONS = ("groups", "bijection", "indivisible", "ragged", "transfers", "tile_cl
 
 
 def drawn(seed, count):
+    """The texts of the tree and drawn ones, one after the other."""
     dice, base = random.Random(seed), texts_of_tree()
     # few texts of the tree have what is looked for here: every fourth is one of these
     rare = [text for text in base if re.search(rb"(sum|max|min|stack)\{|_dims |view ", text)]
-    return (base + [spoiled(dice, dice.choice(rare if dice.random() < 0.25 else base)) for _ in range(count)]
-            + [made_up(dice) for _ in range(count // 2)])
+    yield from base
+    for _ in range(count):
+        yield spoiled(dice, dice.choice(rare if dice.random() < 0.25 else base))
+    for _ in range(count // 2):
+        yield made_up(dice)
 
 
-def programs(work, judge, seed, count):
-    texts = drawn(seed, count)
+def in_parts(texts, size=10000):
+    """Lists of so many texts, so that a million take the memory of a few."""
+    texts = iter(texts)
+    while part := list(itertools.islice(texts, size)):
+        yield part
+
+
+def compare_programs(work, judge, texts):
+    """How often each answer was given, and the seconds of spec/ and of the kernel."""
     spec, clock = judged([judge, "spec"], texts, work)
     start = time.monotonic()
     kernel, _ = judged([work / "retile-kernel", "check", "--seconds", "0.25", "--batch"], texts, work)
@@ -688,14 +721,138 @@ def programs(work, judge, seed, count):
         print(f"{texts[k].decode('latin1')}\nspec/  {spec[k]}\nkernel {kernel[k]}")
     if differ:
         sys.exit(f"kernel.py: {len(differ)} verdicts differ")
+    return total, float(clock.split()[-1]), took
+
+
+def programs(work, judge, seed, count):
+    total, spec_took, kernel_took, texts = collections.Counter(), 0.0, 0.0, 0
+    for part in in_parts(drawn(seed, count)):
+        answers_, spec_seconds, kernel_seconds = compare_programs(work, judge, part)
+        total.update(answers_)
+        spec_took, kernel_took, texts = spec_took + spec_seconds, kernel_took + kernel_seconds, texts + len(part)
     for what, number in sorted(total.items()):
         print(f"{what:24} {number:9}")
-    print(f"{len(texts)} texts: spec/ {float(clock.split()[-1]):.1f} s, retile-kernel {took:.1f} s")
+    most = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) >> 10
+    print(f"{texts} texts: spec/ {spec_took:.1f} s, retile-kernel {kernel_took:.1f} s; no process took more than {most} MiB")
     for what in ("right", "refused", *(f"reason: {reason}" for reason in REASONS)):
         if not total.get(what):
             sys.exit(f"kernel.py: no text is {what}")
-    if total.get("undecided", 0) > len(texts) // 10:
+    if total.get("undecided", 0) > texts // 10:
         sys.exit("kernel.py: too much is undecided")
+
+
+# ---- certificates in text ----
+
+CERTIFIED = (*FIELDS, "certified", "devices", "global", "from", "to", "scope", "lower_bound", "optimal")
+SILENT = re.compile(rb"^\s*(fact|scope)\b|retile\.program/2", re.MULTILINE)  # what no theorem of the kernel is about
+CLAIMS = (b"lower_bound 4", b"lower_bound 0", b"potential [4] 0 4", b"potential [2,2] 4 4", b"potential [0] 0 4", b"refuted [2] []",
+          b"refuted [2,2] [[0,1,2]]", b"refuted [2] [[0,1]]", b"scope several_dims", b"scope one_dim", b"addends [4] 2 4", b"addends [4] 0 4",
+          b"fact end [2]", b"fact", b"end", b"end 4", b"# a comment", b"retile.program/1", b"from [4]", b"allpermute pairs=[]", b"view [2,2]")
+
+
+def damaged(dice, text):
+    """The text with one to three changes: a line too many or elsewhere, or one left out, or what `spoiled` does to any text."""
+    if dice.random() < 0.4:
+        return spoiled(dice, text)
+    lines = text.split(b"\n")
+    for _ in range(dice.choice([1, 1, 2, 3])):
+        i, kind = dice.randrange(len(lines)), dice.random()
+        if kind < 0.5:
+            lines.insert(i, dice.choice(CLAIMS))
+        elif kind < 0.7:
+            lines.insert(i, dice.choice(lines))
+        elif len(lines) > 1:
+            line = lines.pop(i)
+            if kind < 0.85:
+                lines.insert(dice.randrange(len(lines) + 1), line)
+    return b"\n".join(lines)
+
+
+def forged(work, queries, seed, count):
+    """The texts that queries.cpp forges."""
+    with tempfile.TemporaryDirectory(dir=work) as folder:
+        texts = Path(folder) / "texts"
+        good(run(queries, "texts", seed, count, texts, Path(folder) / "none", cwd=work, limit=False), "queries")
+        with texts.open("rb") as file:
+            while size := file.readline():
+                yield file.read(int(size))
+
+
+def certificate_texts(work, queries, seed, count, paths):
+    """The files, damaged ones, and forged ones."""
+    dice, base = random.Random(seed), [Path(path).read_bytes() for path in paths]
+    yield from base
+    for _ in range(count // 2):
+        yield damaged(dice, dice.choice(base))
+    yield from forged(work, queries, seed, count)
+
+
+def certified_otherwise(work, judge, texts, kernel_program):
+    """(where both decide and differ, how often each answer was given)"""
+    spec, _ = judged([judge, "certify"], texts, work, CERTIFIED)
+    kernel, _ = judged([kernel_program, "certify", "--seconds", "5", "--batch"], texts, work, CERTIFIED)
+    differ, total = [], collections.Counter()
+    for k, (one, other) in enumerate(zip(spec, kernel)):
+        if "reason: limit" in one[1] + other[1]:
+            what = "undecided"
+        elif "reason: no_theorem" in other[1]:
+            what = "no theorem"
+            if one[0] == 2 or not SILENT.search(texts[k]) or not any(line.startswith("certified: ") for line in one[1]):
+                differ.append(k)
+        else:
+            said = {line.split(": ")[0]: line.split(": ", 1)[1] for line in other[1]}
+            what = "refused" if other[0] == 2 else f"certified {said['certified']}" if "certified" in said else "wrong"
+            if said.get("certified") == "true":
+                what += f", optimal {said['optimal']}"
+            if one != other:
+                differ.append(k)
+        total[what] += 1
+    for k in differ[:3]:
+        print(f"{texts[k].decode('latin1')}\nspec/  {spec[k]}\nkernel {kernel[k]}")
+    return differ, total
+
+
+def certify(work, queries, judge, seed, count, paths):
+    total = collections.Counter()
+    for part in in_parts(certificate_texts(work, queries, seed, count, paths)):
+        differ, said = certified_otherwise(work, judge, part, work / "retile-kernel")
+        if differ:
+            sys.exit(f"kernel.py: {len(differ)} answers about certificates differ")
+        total.update(said)
+    for what, number in sorted(total.items()):
+        print(f"{what:36} {number:9}")
+    print(f"{sum(total.values())} certificates")
+    for what in ("certified true, optimal true", "certified true, optimal false", "certified true, optimal not comparable", "certified false",
+                 "certified nothing", "no theorem", "wrong", "refused"):
+        if not total[what]:
+            sys.exit(f"kernel.py: no text is {what}")
+
+
+def certify_mutants(work, queries, judge, paths):
+    text = (SOURCE / "program/certificate.v").read_text()
+    folder = work.with_name(work.name + "-certificate-mutant")
+    folder.mkdir(exist_ok=True)
+    for file in CHECKER:
+        for part in (file, file[:-2] + ".vo"):
+            (folder / part).parent.mkdir(parents=True, exist_ok=True)
+            (folder / part).write_bytes((work / part).read_bytes())
+    texts, kept = list(certificate_texts(work, queries, 5, 1500, paths)), []
+    for line in ["", *(SOURCE / "certificate_mutants.txt").read_text().splitlines()]:
+        if line.startswith("#"):
+            continue
+        name, old, new = (cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line)) if line else ("none", "", "")
+        if line and text.count(old) != 1:
+            sys.exit(f"kernel.py: mutant {name}: its text stands {text.count(old)} times in certificate.v")
+        (folder / "program/certificate.v").write_text(text.replace(old, new) if line else text)
+        good(run("coqc", "-q", "-R", folder, "retile", "-w", "none", "program/certificate.v", cwd=folder), f"mutant {name}")
+        extract_checker(folder)
+        with contextlib.redirect_stdout(io.StringIO()):
+            differ, _ = certified_otherwise(work, judge, texts, folder / "retile-kernel")
+        if bool(differ) != bool(line):  # a control: without a mistake nothing differs
+            sys.exit(f"kernel.py: mutant {name} {'gives the answers of spec/' if line else 'differs from spec/'}")
+        if line:
+            kept.append(name)
+    print(f"{len(kept)} mistakes found: {', '.join(kept)}")
 
 
 # ---- mutants ----
@@ -738,7 +895,7 @@ def program_mutants(work, judge, most):
         for part in (file, file[:-2] + ".vo"):
             (folder / part).parent.mkdir(parents=True, exist_ok=True)
             (folder / part).write_bytes((work / part).read_bytes())
-    texts = drawn(1, 3000)
+    texts = list(drawn(1, 3000))
     spec, _ = judged([judge, "spec"], texts, work)
     proofs = [f"theorems/{name}.v" for name in ("check_along", "check_steps", "check_correct")]
     if most is None:  # a control: without a mistake all is proved here, too
@@ -766,7 +923,7 @@ def program_mutants(work, judge, most):
 
 def main(words):
     verbs = {"build": 1, "assumptions": 1, "coqchk": 1, "document": 3, "compare": 5, "certificates": 3, "planner": 4, "mutants": 2, "checker": 1, "programs": 4,
-             "program_mutants": 2}
+             "program_mutants": 2, "certify": 6, "certify_mutants": 4}
     if not words or words[0] not in verbs or len(words) - 1 < verbs[words[0]]:
         sys.exit(__doc__)
     verb, work, rest = words[0], Path(words[1]).resolve(), words[2:]
@@ -788,6 +945,10 @@ def main(words):
         programs(work, Path(rest[0]).resolve(), int(rest[1]), int(rest[2]))
     elif verb == "program_mutants":
         program_mutants(work, Path(rest[0]).resolve(), int(rest[1]) if len(rest) > 1 else None)
+    elif verb == "certify":
+        certify(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]), int(rest[3]), rest[4:])
+    elif verb == "certify_mutants":
+        certify_mutants(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), rest[2:])
     elif verb == "planner":
         planner(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]))
     else:

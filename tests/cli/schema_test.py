@@ -231,12 +231,20 @@ CALLS = [
 ]
 
 
+KERNEL = Path(RETILE).resolve().parent / "retile-kernel"
+# The same of the fields `kernel`, which only retile-kernel can fill.
+KERNEL_CALLS = [
+    (["plan", "--json", "--kernel", "--one-dim", "--mesh", "x:4", "[1{x}4]", "[4]"], ""),
+    (["check", "--json", "--kernel"], program(*SUM, "allreduce groups=[[0],[1]]")),
+]
+
+
 class Schemas(Case):
     def test_objects_have_the_fields_of_their_schema(self):
         path = os.path.dirname(os.path.abspath(RETILE)) + ":" + os.environ["PATH"]
         seen, count, found = {}, 0, []
         texts = list(recorded())
-        for words, stdin in CALLS:
+        for words, stdin in CALLS + KERNEL_CALLS * KERNEL.exists():
             done = retile(*words, stdin=stdin, env=environment(PATH=path))  # the peer of --shrink is a script that calls retile
             self.assertIn('{"schema":"retile.', done.stdout, (words, done.stderr))
             texts.append((" ".join(words), done.stdout))
@@ -249,8 +257,15 @@ class Schemas(Case):
         for schema, one in SCHEMAS.items():
             for form, rows in one["forms"].items():
                 fields = {row[0].removesuffix("?") for row in REFERENCE.rows_of_form(SCHEMAS, rows)}
+                # a proof has the rows of a verdict, but never asks retile-kernel
+                fields -= {field for field in fields if field.split(".")[0] == "kernel" and (not KERNEL.exists() or schema == "retile.proof/1")}
                 with self.subTest(schema=schema, form=form):
                     self.assertEqual(fields - seen.get((schema, form), set()), set(), "no object has these")
+
+    @unittest.skipUnless(KERNEL.exists(), "retile-kernel is not built, so its fields are not seen")
+    def test_fields_of_retile_kernel(self):
+        for words, stdin in KERNEL_CALLS:
+            self.assertIn("kernel", json.loads(retile(*words, stdin=stdin).stdout))
 
     def test_what_differs_from_the_table_is_noticed(self):
         text = (ROOT / "tests/cli/golden/plan_example_3_1.json").read_text()

@@ -7,10 +7,6 @@ Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 
-(* Every tile when there are N_i along dimension i.                             *)
-Fixpoint tiles (N : seq nat) : seq (seq nat) :=
-  if N is n :: N' then [seq a :: t | a <- iota 0 n, t <- tiles N'] else [:: [::]].
-
 Lemma mem_tiles N t : (t \in tiles N) = is_tile N t.
 Proof.
 elim: N t => [|n N IH] [|a t] //=.

@@ -2,6 +2,7 @@
 From mathcomp Require Import all_ssreflect zify.
 Require Import notation fig06_syntax fig07_base_offsets fig08_typing fig11_cost.
 Require Import def4_sequences def5_weak vectors.
+Require Export moves.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -167,13 +168,6 @@ by move=> s; rewrite (localtype_size (weak_step_to s)) (localtype_size (weak_ste
 Qed.
 
 (* ---- reversal ----                                                           *)
-Definition weak_rev (p : weak) : weak :=
-  match p with
-  | wgather i n => wslice i n
-  | wslice i n => wgather i n
-  | walltoall i j n => walltoall j i n
-  end.
-
 Lemma weak_revK : involutive weak_rev.
 Proof. by case. Qed.
 

@@ -1,6 +1,7 @@
-// The verdicts of spec/ or of src/ on many texts, as `retile-kernel check --batch` prints them (retile_kernel.ml).
+// What spec/ or src/ say of many texts, as `retile-kernel check --batch` prints it (retile_kernel.ml), or
+// what spec/ says of certificates, as `retile-kernel certify --batch` does.
 //
-// usage: programs spec | src < TEXTS > ANSWERS
+// usage: programs spec | src | certify < TEXTS > ANSWERS
 //
 // Each text stands behind a line with the number of its bytes. Standard error says how long reading and replaying took. Work is
 // limited more than in retile-oracle, so that drawn texts with large numbers are soon left undecided.
@@ -10,7 +11,7 @@
 
 #include "retile/check/check.h"
 #include "retile/program/forms/text.h"
-#include "spec/oracle/check.h"
+#include "spec/oracle/certify.h"
 
 namespace {
 
@@ -67,12 +68,20 @@ int answer_of_src(std::ostream& out, const std::string& text) {
   return code;
 }
 
+int answer_of_certificate(std::ostream& out, const std::string& text) {
+  try {
+    return spec::oracle::certify_text(text, false, out);
+  } catch (const spec::ParseError&) {
+    return spec::oracle::refused;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string whose = argc == 2 ? argv[1] : "";
-  if (whose != "spec" && whose != "src") {
-    std::cerr << "usage: programs spec | src < TEXTS > ANSWERS\n";
+  if (whose != "spec" && whose != "src" && whose != "certify") {
+    std::cerr << "usage: programs spec | src | certify < TEXTS > ANSWERS\n";
     return 2;
   }
   double seconds = 0;
@@ -81,7 +90,9 @@ int main(int argc, char** argv) {
     std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
     const auto start = std::chrono::steady_clock::now();
     std::ostringstream out;
-    const int code = whose == "spec" ? answer(out, text) : answer_of_src(out, text);
+    const int code = whose == "spec"  ? answer(out, text)
+                     : whose == "src" ? answer_of_src(out, text)
+                                      : answer_of_certificate(out, text);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::cout << out.str() << "exit: " << code << "\n\n";
   }

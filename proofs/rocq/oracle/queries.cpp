@@ -2,12 +2,15 @@
 //
 // usage: queries MODE SEED COUNT QUERIES ANSWERS
 //        queries certificates FILE.. QUERIES ANSWERS
+//        queries texts SEED COUNT TEXTS ANSWERS
 //
 // MODE is
 //   definitions   random meshes, types, sequences of collectives, weak steps on tiles, costs
 //   plans         certificates of random problems: of the optimum, which must be accepted, and of the optimum + 1,
 //                 which must be refused; both as complete as can be
 //   adversarial   the same, with numbers changed, lines left out, doubled, exchanged, and detours
+//   texts         adversarial certificates as texts, with a Program that is right, each behind a line with the number of
+//                 its bytes; no answers
 // QUERIES and ANSWERS are files, a line for each question (kernel_oracle.ml says which). Standard output says how many
 // questions of which kind and answer there are, and how long spec/program/certify.h took for its own.
 //
@@ -403,9 +406,92 @@ void put(std::ostream& out, const Tiling& tiling) {
 
 using Lines = std::vector<std::pair<Sizes, Sizes>>;  // the potentials in the order of the text
 
-/// Asks both; nothing where spec/ gives up.
+std::string text_of(const Sizes& list) {
+  std::string out;
+  for (const Size n : list) out += (out.empty() ? "" : ",") + std::to_string(n);
+  return "[" + out + "]";
+}
+std::string text_of(const Rows& rows) {
+  std::string out;
+  for (const Sizes& row : rows) out += (out.empty() ? "" : ",") + text_of(row);
+  return "[" + out + "]";
+}
+std::string text_of(const Tiling& tiling) {
+  std::string out;
+  for (Index i = 0; i < tiling.tile.size(); ++i) {
+    out += (i > 0 ? ", " : "") + std::to_string(tiling.tile[i]) + "{";
+    for (const Digit& x : tiling.digits[i]) {
+      out += (out.back() == '{' ? "" : ",") + std::to_string(x.stride) + ":" +
+             std::to_string(x.size);
+    }
+    out += "}" + std::to_string(tiling.global[i]);
+  }
+  return "[" + out + "]";
+}
+
+/// The number of the tile that device d holds, in each dimension.
+Sizes tile_numbers(const Tiling& tiling, Size d) {
+  Sizes out = base_offset(tiling, d);
+  for (Index i = 0; i < out.size(); ++i) out[i] /= tiling.tile[i];
+  return out;
+}
+
+/// Steps that are right: all is gathered, one dimension after the other, and cut again.
+std::string gathered_and_cut(const Program& program) {
+  std::string out;
+  for (Index i = 0; i < program.from.tile.size(); ++i) {
+    if (program.from.tile[i] == program.from.global[i]) continue;
+    std::map<Sizes, std::map<Size, Sizes>> holders;  // by what is not gathered, and by tile number
+    for (Size d = 0; d < program.devices; ++d) {
+      Sizes t = tile_numbers(program.from, d);
+      const Size number = t[i];
+      t.erase(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      holders[t][number].push_back(d);
+    }
+    Rows groups;
+    for (const auto& entry : holders) {
+      for (Index replica = 0; replica < entry.second.begin()->second.size(); ++replica) {
+        groups.emplace_back();
+        for (const auto& tile : entry.second) groups.back().push_back(tile.second[replica]);
+      }
+    }
+    out += "allgather dim=" + std::to_string(i) + " groups=" + text_of(groups) + "\n";
+  }
+  for (Index i = 0; i < program.to.tile.size(); ++i) {
+    const Size parts = program.to.global[i] / program.to.tile[i];
+    if (parts == 1) continue;
+    Sizes part;
+    for (Size d = 0; d < program.devices; ++d) part.push_back(tile_numbers(program.to, d)[i]);
+    out += "dynslice dim=" + std::to_string(i) + " parts=" + std::to_string(parts) +
+           " part=" + text_of(part) + "\n";
+  }
+  return out;
+}
+
+bool as_texts = false;
+void write_text(const Program& program, const spec::Certificate& lines, const Lines& potentials) {
+  std::string out = "retile.program/1\ndevices " + std::to_string(program.devices) + "\nfrom " +
+                    text_of(program.from) + "\nto " + text_of(program.to) + "\n" +
+                    gathered_and_cut(program) + "lower_bound " + std::to_string(lines.C) + "\n";
+  for (const auto& [c, pi] : potentials) {
+    out += "potential " + text_of(c) + " " + std::to_string(pi[0]) + " " + std::to_string(pi[1]) +
+           "\n";
+  }
+  for (const auto& [b, p] : lines.refuted) {
+    out += "refuted " + text_of(b) + " " + text_of(p) + "\n";
+  }
+  out += "end\n";
+  queries << out.size() << '\n' << out;
+}
+
+/// Asks both; nothing where spec/ gives up, and where a text is written instead.
 std::optional<bool> ask(const Program& program, const spec::Certificate& lines,
                         const Lines& potentials, const char* kind) {
+  if (as_texts) {
+    write_text(program, lines, potentials);
+    ++counts["texts"];
+    return {};
+  }
   bool yes = true;
   std::string reason = "certified";
   const auto start = std::chrono::steady_clock::now();
@@ -679,6 +765,10 @@ void change(Size& n, Size least) {
 /// Wrong in one or several ways, and sometimes right all the same.
 void adversarial(Size count) {
   Solved solved = solve(80);
+  // As a text its Program holds the whole array on each device.
+  constexpr Size most_elements = 4096;
+  const auto& ends = solved.problem.program;
+  while (as_texts && size_of(ends.from.global) * ends.devices > most_elements) solved = solve(80);
   const auto& program = solved.problem.program;
   Size C = solved.opt;
   spec::Certificate base = solved.lines;
@@ -766,6 +856,7 @@ int main(int argc, char** argv) {
     for (Index k = 1; k + 2 < words.size(); ++k) from_file(words[k]);
   } else {
     engine.seed(std::stoull(words.at(1)));
+    as_texts = words[0] == "texts";
     const Size count = std::stoll(words.at(2));
     for (Size k = 0; k < count; ++k) {
       if (words[0] == "definitions") {

@@ -1,16 +1,24 @@
-(* retile-kernel: whether Programs are right, by the check that is proved (theorems/check_correct.v).
+(* retile-kernel: whether Programs are right, and whether nothing is cheaper, by a check and a certifier that are proved
+   (theorems/check_correct.v, theorems/certified.v).
 
    usage: retile-kernel check [--seconds S] [FILE | -]
           retile-kernel check [--seconds S] --batch
+          retile-kernel certify [--optimal] [--seconds S] [FILE | -]
+          retile-kernel certify [--optimal] [--seconds S] --batch
 
-   Reads a text of Programs and prints a verdict for each, in the fields of retile-oracle check without witnesses. Ends with 0 if
-   all are right, 1 if one is wrong, 2 if the text is refused, and 3 if nothing is decided: the text has more than 65,536 devices,
-   or takes more than S seconds or 2 GiB.
+   check reads a text of Programs and prints a verdict for each, in the fields of retile-oracle check without witnesses. Ends with
+   0 if all are right, 1 if one is wrong, 2 if the text is refused, and 3 if nothing is decided: the text has more than 65,536
+   devices, or takes more than S seconds or 2 GiB.
+
+   certify reads a Program with its certificate, and prints the fields of retile-oracle certify without why and where a proof fails.
+   Ends with 0 if the Program is right and the certificate proves its claim, 1 if not, 2 if the text is refused, and 3 if nothing
+   is claimed or decided. No theorem is about facts, sums or scope several_dims; of these nothing is decided. With --optimal it
+   ends with 0 only if the Program is proved to be optimal.
 
    With --batch standard input holds texts, each behind a line with the number of its bytes; the answer to each is what the other
    form prints, then `exit: N` and an empty line.
 
-   Reading and checking are extracted from Rocq; what stands here opens files, and prints. *)
+   Reading, checking and certifying are extracted from Rocq; what stands here opens files, and prints. *)
 
 let number = Z.to_string
 
@@ -37,9 +45,13 @@ exception Limit of string
 (* Some lists of devices are made by recursion as deep as they are long. *)
 let most_devices = Z.of_int 65536
 
+let line out field value = Buffer.add_string out (field ^ ": " ^ value ^ "\n")
+
+(* The verdict, what it comes to, and the exit code. The proof is about Programs that are known; the reader makes no others. *)
 let judge out program =
   if Z.gt program.Checker.devices most_devices then raise (Limit "more than 65536 devices");
-  let line field value = Buffer.add_string out (field ^ ": " ^ value ^ "\n") in
+  if not (Checker.known_program program) then failwith "the reader made a Program that is not known";
+  let line = line out in
   let verdict = Checker.check program in
   let bound = Checker.check_bound program in
   let right = verdict.Checker.first_wrong = None in
@@ -54,21 +66,70 @@ let judge out program =
    | Some (step, why) ->
      line "first_wrong_step" (number step);
      line "reason" (reason why));
-  if right then 0 else 1
+  verdict, if right then 0 else 1
 
-(* What is said of a text, and the exit code. The proof is about Programs that are known; the reader makes no others. *)
-let answer out source text =
+let refuse out source k what = Printf.bprintf out "error: %s:%s: %s\n" source (number k) what; 2
+
+(* What is said of a text, and the exit code. *)
+let check_text out source text =
   match Checker.read (codes text) with
-  | Checker.Refused line -> Printf.bprintf out "error: %s:%s: this is no Program\n" source (number line); 2
+  | Checker.Refused k -> refuse out source k "this is no Program"
   | Checker.Programs programs ->
     let code = ref 0 in
     List.iteri
       (fun k (_, program) ->
         if k > 0 then Buffer.add_char out '\n';
-        if not (Checker.known_program program) then failwith "the reader made a Program that is not known";
-        code := max !code (judge out program))
+        code := max !code (snd (judge out program)))
       programs;
     !code
+
+let silence = function
+  | Checker.Of_several_dims -> "steps along several dimensions"
+  | Checker.Of_sums -> "sums"
+  | Checker.Of_facts -> "facts"
+
+let scope =
+  "allgather, dynslice, alltoall, allpermute (Fig. 10), tiles within the bound (4), cost in elements per device (Fig. 11)"
+
+let certify_text must_be_optimal out source text =
+  match Checker.read_certificate (codes text) with
+  | Checker.No_certificate k -> refuse out source k "this is no certificate of one Program"
+  | Checker.Certificate_of (version, program, claims) -> (
+    let verdict, code = judge out program in
+    if code <> 0 then code
+    else
+      let line = line out in
+      let ends claimed =
+        let answer = Checker.optimality_of program verdict claims in
+        let words =
+          match answer with
+          | Checker.Not_claimed -> "not claimed"
+          | Checker.Not_comparable -> "not comparable"
+          | Checker.Optimal -> "true"
+          | Checker.Not_optimal -> "false"
+        in
+        if must_be_optimal || answer <> Checker.Not_claimed then line "optimal" words;
+        if answer = Checker.Not_comparable then Buffer.add_string out "# the Program has steps outside of this scope\n";
+        if must_be_optimal then if answer = Checker.Optimal then 0 else 1 else if claimed then 0 else 3
+      in
+      match Checker.certify_claims version program claims with
+      | Checker.Nothing_claimed -> line "certified" "nothing"; ends false
+      | Checker.No_theorem what ->
+        line "certified" "undecided";
+        line "reason" "no_theorem";
+        Printf.bprintf out "# undecided: no theorem of the kernel is about %s\n" (silence what);
+        3
+      | Checker.Not_certified -> line "certified" "false"; 1
+      | Checker.Is_certified (global, from, to_) ->
+        let list ns = "[" ^ String.concat "," (List.map number ns) ^ "]" in
+        line "certified" "true";
+        line "devices" (number program.Checker.devices);
+        line "global" (list global);
+        line "from" (list from);
+        line "to" (list to_);
+        line "scope" scope;
+        line "lower_bound" (number claims.Checker.lines.Checker.lower_bound);
+        ends true)
 
 let read_all channel =
   let out = Buffer.create 65536 in
@@ -95,7 +156,7 @@ let within_limits seconds out work =
   | exception (Stack_overflow | Out_of_memory) -> ends (); undecided "memory"
   | exception other -> ends (); raise other
 
-let batch seconds =
+let batch answer seconds =
   let out = Buffer.create 65536 in
   (try
      while true do
@@ -109,9 +170,13 @@ let batch seconds =
    with End_of_file -> ());
   0
 
-let usage = "usage: retile-kernel check [--seconds S] [FILE | -]\n       retile-kernel check [--seconds S] --batch\n"
+let usage =
+  String.concat ""
+    (List.map
+       (fun verb -> Printf.sprintf "usage: retile-kernel %s [--seconds S] [FILE | -]\n       retile-kernel %s [--seconds S] --batch\n" verb verb)
+       [ "check"; "certify [--optimal]" ])
 
-let one seconds source text =
+let one answer seconds source text =
   let out = Buffer.create 4096 in
   let code = within_limits seconds out (fun () -> answer out source text) in
   (if code = 2 then prerr_string else print_string) (Buffer.contents out);
@@ -119,20 +184,24 @@ let one seconds source text =
 
 let cannot_read why = prerr_string ("error: " ^ why ^ "\n"); 2
 
-let rec check seconds = function
+let rec work answer seconds = function
   | "--seconds" :: s :: rest when (match float_of_string_opt s with Some v -> v > 0. && v < 1e9 | None -> false) ->
-    check (float_of_string s) rest
-  | [ "--batch" ] -> batch seconds
-  | [] | [ "-" ] -> one seconds "<stdin>" (read_all stdin)
+    work answer (float_of_string s) rest
+  | [ "--batch" ] -> batch answer seconds
+  | [] | [ "-" ] -> one answer seconds "<stdin>" (read_all stdin)
   | [ path ] when path <> "" && path.[0] <> '-' -> (
     match open_in_bin path with
     | exception Sys_error why -> cannot_read why
-    | channel -> (match read_all channel with exception Sys_error why -> cannot_read why | text -> one seconds path text))
+    | channel -> (match read_all channel with exception Sys_error why -> cannot_read why | text -> one answer seconds path text))
   | _ -> prerr_string usage; 2
 
 let () =
   set_binary_mode_in stdin true;
+  let most_seconds = 3600. in
   match Array.to_list Sys.argv with
-  | _ :: "check" :: rest -> exit (check 3600. rest)
+  | _ :: "check" :: rest -> exit (work check_text most_seconds rest)
+  | _ :: "certify" :: rest ->
+    let others = List.filter (fun word -> word <> "--optimal") rest in
+    exit (work (certify_text (others <> rest)) most_seconds others)
   | [ _; "--help" ] -> print_string usage; exit 0
   | _ -> prerr_string usage; exit 2

@@ -4,7 +4,7 @@
 (* a line means stands there.  That it is sound is certify_sound.v.  It has no  *)
 (* limits on its work: it answers yes or no.                                    *)
 From mathcomp Require Import all_ssreflect.
-Require Import notation fig06_syntax fig11_cost def5_weak fig10_low_level weak_steps tiles s4 table.
+Require Import notation fig06_syntax fig11_cost def5_weak fig10_low_level moves table.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

@@ -469,7 +469,7 @@ Fixpoint begins_at (below : nat) (es : seq nat) (b : nat) : bool :=
 Definition good_view (v : seq nat) (T : tiling) : bool :=
   if T is Grid ds _ _ _ then
     let gs := all_become (map whole ds) v in
-    [&& map prodn gs == map whole ds, flatten gs == v &
+    [&& map prodn gs == map whole ds, flatten gs == v, [::] \notin gs &
         all (fun p => if size p.1 == 1 then true
                       else if rounds p.2 is Some (b, r) then begins_at 1 (rev p.1) b && begins_at 1 (rev p.1) r
                       else false) (zip gs ds)]

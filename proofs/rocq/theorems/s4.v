@@ -13,20 +13,6 @@ Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 
-(* The tile of localtype c in which tile t of the finer localtype b lies.       *)
-Definition up (b c t : seq nat) : seq nat :=
-  [seq nth 0 t k * nth 0 b k %/ nth 0 c k | k <- iota 0 (size t)].
-
-(* Where alltoalls and allgathers bring a tile.                                 *)
-Definition move (q : weak) (t : seq nat) : seq nat :=
-  match q with
-  | wgather i n => gather_tile i n t
-  | walltoall i j n => alltoall_tile i j n t
-  | wslice _ _ => t
-  end.
-Definition moves (w : seq (weak * seq nat)) (t : seq nat) : seq nat :=
-  foldl (fun t q => move q.1 t) t w.
-
 Lemma size_up b c t : size (up b c t) = size t.
 Proof. by rewrite size_map size_iota. Qed.
 

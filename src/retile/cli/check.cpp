@@ -148,7 +148,12 @@ Outcome work_on(const CheckArguments& arguments) {
     const Verdict& verdict = verdicts[k];
     const bool unheard = arguments.kernel && says[k] == KernelSays::nothing;
     add_answer(
-        outcome, json, [&] { return line_of(report::json_of(verdict)); },
+        outcome, json,
+        [&] {
+          Json object = report::json_of(verdict);
+          if (arguments.kernel) object["kernel"] = unheard ? "undecided" : "the_same";
+          return line_of(object);
+        },
         [&] {
           std::string words = report::text_of(verdict, within_bound) + "\n";
           if (arguments.kernel) {
@@ -209,9 +214,7 @@ class CheckVerb final : public Verb {
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     const ShrinkArguments& shrink = given_.shrink;
-    if (given_.kernel && (given_.foreign.json || shrink.wanted)) {
-      return Complaint{"--kernel goes neither with --json nor with --shrink"};
-    }
+    if (given_.kernel && shrink.wanted) return Complaint{"--kernel does not go with --shrink"};
     if (!shrink.wanted) {
       if (shrink.peer || shrink.runs || shrink.peer_timeout) {
         return Complaint{"--peer, --runs and --peer-timeout need --shrink"};

@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "retile/cli/beside.h"
 #include "retile/cli/peer.h"
 #include "retile/core/descriptor.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/certificate.h"
+#include "retile/program/forms/text.h"
 
 namespace retile::cli {
 namespace {
@@ -86,10 +92,9 @@ std::string in_a_line(std::string answer) {
   return answer;
 }
 
-}  // namespace
-
-Result<std::vector<KernelSays>> ask_kernel(const std::string& text,
-                                           std::span<const Verdict> verdicts, double seconds) {
+/// What retile-kernel answers to a text; nothing where it takes too long or breaks off.
+Result<std::optional<PeerAnswer>> answer_to(const std::string& text, std::string_view verb,
+                                            double seconds) {
   const Result<std::string> program = path_beside(kernel_program);
   if (!program) {
     Diagnostic missing = program.error();
@@ -106,21 +111,37 @@ Result<std::vector<KernelSays>> ask_kernel(const std::string& text,
   }
   constexpr double longest = 1e8;
   const double limit = std::min(seconds, longest);
-  const Result<PeerAnswer> answer = ask_peer(
-      {.line = R"(exec "$retile_kernel" check --seconds "$retile_seconds" "$retile_text")",
-       .variables = {"retile_kernel=" + *program, fmt::format("retile_seconds={:.3f}", limit),
-                     "retile_text=" + file.path()}},
+  Result<PeerAnswer> answer = ask_peer(
+      {.line =
+           R"(exec "$retile_kernel" "$retile_verb" --seconds "$retile_seconds" "$retile_text")",
+       .variables = {"retile_kernel=" + *program, fmt::format("retile_verb={}", verb),
+                     fmt::format("retile_seconds={:.3f}", limit), "retile_text=" + file.path()}},
       limit + 1);
   if (!answer) return refuse(answer.error());
   if (answer->end == PeerAnswer::End::late || answer->end == PeerAnswer::End::aborted) {
-    return std::vector<KernelSays>(verdicts.size(), KernelSays::nothing);
+    return std::nullopt;
   }
+  return std::move(*answer);
+}
+
+/// Whether it cannot read the text.
+bool is_refusal(const PeerAnswer& answer) {
   constexpr int refuses = 2;
-  if (answer->end == PeerAnswer::End::refused && answer->code == refuses) {
+  return answer.end == PeerAnswer::End::refused && answer.code == refuses;
+}
+
+}  // namespace
+
+Result<std::vector<KernelSays>> ask_kernel(const std::string& text,
+                                           std::span<const Verdict> verdicts, double seconds) {
+  const auto answer = answer_to(text, "check", seconds);
+  if (!answer) return refuse(answer.error());
+  if (!*answer) return std::vector<KernelSays>(verdicts.size(), KernelSays::nothing);
+  if (is_refusal(**answer)) {
     return differs(fmt::format("{} calls this no Program, and retile does not", kernel_program),
-                   {in_a_line(answer->words)});
+                   {in_a_line((*answer)->words)});
   }
-  const std::vector<std::string> answers = answers_of(answer->out);
+  const std::vector<std::string> answers = answers_of((*answer)->out);
   const bool all_undecided = answers.size() == 1 && answers.front().starts_with("right: undecided");
   if (all_undecided) return std::vector<KernelSays>(verdicts.size(), KernelSays::nothing);
   if (answers.size() != verdicts.size()) {
@@ -141,6 +162,103 @@ Result<std::vector<KernelSays>> ask_kernel(const std::string& text,
     }
   }
   return out;
+}
+
+namespace {
+
+/// What it says of a certificate of this bound. retile wrote it, so a no is a contradiction.
+Result<KernelBound> bound_of(const std::string& text, Size lower_bound, double seconds) {
+  const auto answer = answer_to(text, "certify", seconds);
+  if (!answer) return refuse(answer.error());
+  if (!*answer) return KernelBound::nothing;
+  const std::string& out = (*answer)->out;
+  const auto says = [&](const std::string& line) {
+    return ("\n" + out).find("\n" + line + "\n") != std::string::npos;
+  };
+  if (says("certified: true") && says(fmt::format("lower_bound: {}", lower_bound))) {
+    return KernelBound::certified;
+  }
+  if (says("reason: no_theorem")) return KernelBound::no_theorem;
+  if (says("reason: limit")) return KernelBound::nothing;
+  return differs(
+      fmt::format("{} refuses the certificate of the lower bound {}", kernel_program, lower_bound),
+      {in_a_line(is_refusal(**answer) ? (*answer)->words : out)});
+}
+
+}  // namespace
+
+Result<KernelOnPlan> ask_kernel(const Plan& plan, double seconds) {
+  const Result<Program> program = program_of(plan);
+  if (!program) return refuse(program.error());
+  const std::array<Verdict, 1> verdict = {check(*program, {.timeout_seconds = seconds})};
+  const auto says = ask_kernel(to_text(*program), verdict, seconds);
+  if (!says) return refuse(says.error());
+  KernelOnPlan out{.program = says->front(), .lower_bound = KernelBound::no_certificate};
+  if (plan.lower_bound == 0) {
+    out.lower_bound = KernelBound::trivial;
+    return out;
+  }
+  const Result<Certificate> certificate = certify(plan);
+  if (!certificate) {
+    if (certificate.error().code == Code::unsupported) return out;
+    out.lower_bound = KernelBound::nothing;
+    return out;
+  }
+  const auto bound =
+      bound_of(certificate_text(*program, to_text(*certificate)), plan.lower_bound, seconds);
+  if (!bound) return refuse(bound.error());
+  out.lower_bound = *bound;
+  return out;
+}
+
+report::Json kernel_object(const KernelOnPlan& says) {
+  report::Json out;
+  out["program"] = says.program == KernelSays::the_same ? "right" : "undecided";
+  switch (says.lower_bound) {
+    case KernelBound::certified:
+      out["lower_bound"] = "certified";
+      break;
+    case KernelBound::no_theorem:
+      out["lower_bound"] = "no_theorem";
+      break;
+    case KernelBound::trivial:
+      out["lower_bound"] = "trivial";
+      break;
+    case KernelBound::no_certificate:
+      out["lower_bound"] = "no_certificate";
+      break;
+    case KernelBound::nothing:
+      out["lower_bound"] = "undecided";
+      break;
+  }
+  return out;
+}
+
+std::string kernel_line(const KernelOnPlan& says, const Plan& plan) {
+  const char* const program = says.program == KernelSays::the_same
+                                  ? "the Program is right"
+                                  : "nothing of the Program, as it reached a limit";
+  std::string bound;
+  switch (says.lower_bound) {
+    case KernelBound::certified:
+      bound = fmt::format("no sequence of {} costs less than {}", scope_words(Scope::one_dim),
+                          plan.lower_bound);
+      break;
+    case KernelBound::no_theorem:
+      bound = fmt::format("it has no theorem about the steps of which the bound {} is claimed",
+                          plan.lower_bound);
+      break;
+    case KernelBound::trivial:
+      bound = "a bound of 0 needs no proof";
+      break;
+    case KernelBound::no_certificate:
+      bound = fmt::format("the bound {} has no certificate", plan.lower_bound);
+      break;
+    case KernelBound::nothing:
+      bound = fmt::format("nothing of the bound {}: a limit was reached", plan.lower_bound);
+      break;
+  }
+  return fmt::format("{}, which is proved, says: {}; {}\n", kernel_program, program, bound);
 }
 
 }  // namespace retile::cli

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "retile/cli/json.h"
+#include "retile/cli/kernel.h"
 #include "retile/cli/many.h"
 #include "retile/cli/network.h"
 #include "retile/cli/report.h"
@@ -18,13 +19,14 @@ namespace {
 
 constexpr const char* plan_footer = R"(
 Exit codes: 0 a plan, 1 none within --memory-limit or of --collectives, 2 the input cannot be read,
-3 the certificate or the picture is too large, 4 a file cannot be written.
+3 the certificate or the picture is too large, or retile-kernel says nothing, 4 a file cannot be written.
 
 `retile-oracle certify` checks a certificate line by line, with code of its own.
 
 Examples:
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --explain
+  retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --one-dim --kernel
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB --json
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify
   retile plan --mesh n:4,a:4 '[2048{a}8192, 8192]' '[8192, 2048{a}8192]' --network 'n:50GB/s:15us,*:450GB/s:5us'
@@ -38,6 +40,7 @@ struct PlanArguments {
   std::optional<std::string> network;
   bool json = false;
   bool explain = false;
+  bool kernel = false;
   PlanningArguments planning;
   std::optional<std::string> certificate;
   std::optional<std::string> svg;
@@ -182,13 +185,26 @@ Outcome work_on(const PlanArguments& arguments) {
     }
     return failed(planned.error());
   }
-  if (auto instead = write_beside(arguments, *planned)) return *std::move(instead);
+  std::optional<KernelOnPlan> says;
+  if (arguments.kernel) {
+    const auto asked = ask_kernel(*planned, time_limit().seconds_left());
+    if (!asked) return failed(asked.error());
+    says = *asked;
+  }
+  const Exit exit = says && says->reached_limit() ? Exit::undecided : Exit::yes;
+  const std::string heard = says ? kernel_line(*says, *planned) : "";
+  if (auto instead = write_beside(arguments, *planned)) {
+    if (instead->exit == Exit::yes) instead->exit = exit, instead->words = heard;
+    return *std::move(instead);
+  }
   const std::string explanation =
       arguments.explain ? explained(arguments, *problem, *options, *planned) : "";
   if (arguments.json) {
-    return {.exit = Exit::yes, .out = plan_json(*planned), .words = explanation};
+    Json object = plan_object(*planned);
+    if (says) object["kernel"] = kernel_object(*says);
+    return {.exit = exit, .out = line_of(object), .words = explanation};
   }
-  return {.exit = Exit::yes, .out = plan_text(*planned) + explanation};
+  return {.exit = exit, .out = plan_text(*planned) + heard + explanation};
 }
 
 class PlanVerb final : public Verb {
@@ -204,6 +220,9 @@ class PlanVerb final : public Verb {
     options.text("--node", given_.node, std::string(node_help), "N");
     options.flag("--json", given_.json, "print one JSON object, retile.plan/1 or retile.many/1");
     options.flag("--explain", given_.explain, "say why the plan is as it is");
+    options.flag("--kernel", given_.kernel,
+                 "also ask retile-kernel, which is proved, whether the Program is right and nothing "
+                 "is cheaper");
     options.flag("--collectives", given_.planning.collectives, std::string(collectives_help));
     options.flag("--one-dim", given_.planning.one_dim, std::string(one_dim_help));
     options.text("--cost", given_.planning.cost, std::string(cost_help), "MODEL");
@@ -224,14 +243,16 @@ class PlanVerb final : public Verb {
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.many && given_.node) return Complaint{"--node is for --many"};
     if (given_.network &&
-        (given_.planning.cost || given_.planning.collectives || given_.certificate || given_.svg)) {
+        (given_.planning.cost || given_.planning.collectives || given_.certificate || given_.svg ||
+         given_.kernel)) {
       return Complaint{
-          "--network plans by time, without --cost, --collectives, --certificate and --svg"};
+          "--network plans by time, without --cost, --collectives, --certificate, --kernel and "
+          "--svg"};
     }
     if (!given_.many) return given_.problem.missing();
-    if (given_.certificate || given_.svg || given_.explain) {
+    if (given_.certificate || given_.svg || given_.explain || given_.kernel) {
       return Complaint{
-          "--certificate, --svg and --explain are of one array, and --many names several"};
+          "--certificate, --kernel, --svg and --explain are of one array, and --many names several"};
     }
     return beside_many(given_.problem);
   }
