@@ -144,7 +144,7 @@ inline LayoutDim read_layout_dim(Tokens& in, const std::map<Name, Digit>& axes) 
   } else {
     out.C.c = out.n = in.integer(1);
     for (const char mark : {'~', '=', '@'}) {
-      if (in.accept(std::string(1, mark))) out.C.mark = mark;
+      if (out.C.mark == ' ' && in.accept(std::string(1, mark))) out.C.mark = mark;
     }
     if (out.C.mark == ' ' && in.peek() != '{') return out;  // c alone means c{}c
   }

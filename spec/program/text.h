@@ -14,6 +14,7 @@
 /// A function per name of the grammar; the first error from the left ends the reading.
 #pragma once
 
+#include <limits>
 #include <set>
 
 #include "../layout/views.h"
@@ -160,7 +161,7 @@ class ProgramReader : protected TilingReader {
         if (key != "split") out.concat = static_cast<Index>(i);
       } else if (key == "groups" || key == "source" || key == "part") {
         out.table = table(key == "groups" ? 2 : 1, key == "part" ? most : last_name(), D);
-        if (key != "part") called(out.table.listed, static_cast<Index>(D), place);
+        if (key != "part") called(out.table.listed, std::numeric_limits<Index>::max(), place);
       } else if (key == "parts") {
         out.parts = integer(1);
       } else if (key == "pairs") {

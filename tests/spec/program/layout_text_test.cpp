@@ -81,6 +81,8 @@ TEST(LayoutText, layouts_that_are_refused) {
       {"[64{x}0]", "at least 1"},
       {"[0~{x}256]", "at least 1"},
       {"[64~256]", "expected '{'"},
+      {"[64~@{x}256]", "expected '{'"},
+      {"[64~={x}256]", "expected '{'"},
       {"[(0,256)256]", "expected '{'"},
       {"[(0,256){x}256]", "never down"},
       {"[(0,64,128,192,256,256){x}256]", "never down"},
@@ -190,6 +192,12 @@ TEST(LayoutText, order_and_devices) {
       is_program(with_header("mesh x:4\nfrom [5{x}17]\nto tile=[17] global=[17] at=[[0],[0]]")));
   EXPECT_FALSE(is_program(
       with_header("devices 3\nmesh x:2\nfrom [9{x}17]\nto tile=[17] global=[17] at=[[0],[0]]")));
+  // Also a row with more entries than there are devices has their names.
+  const std::string listed = "retile.program/2\ndevices [7,4]\nfrom [2]\nto [2]\nallgather dim=0 groups=";
+  const Programs long_row = parse_programs(listed + "[[4,7,4]]");
+  ASSERT_FALSE(long_row.error);
+  EXPECT_EQ(long_row.programs.front().steps.front().table.listed, Rows{(Sizes{1, 0, 1})});
+  EXPECT_FALSE(is_program(listed + "[[4,7,1]]"));
   // An array of rank 0 has no empty tiles.
   EXPECT_TRUE(is_program(with_header("mesh x:4\nfrom []\nto []")));
   EXPECT_TRUE(says(first_error(with_header("mesh x:4\nfrom []@1\nto []")), "rank 0"));
