@@ -344,22 +344,105 @@ These tests compare it with `spec/`:
 - `kernel.program_mutants` plants mistakes in `check.v`. Each breaks the proof, and shows in a verdict.
 
 Trusted beside the kernel of Coq are extraction, as above, and two functions of `extract_check.v`, `iota` and `map`
-without a deep stack. So is what opens files and prints, `retile_kernel.ml`. The reader, `program/reader.v`, is written
-in Rocq, but nothing is proved of it: that printing and reading give the Program again is open.
+without a deep stack. So is what opens files and prints, `retile_kernel.ml`. The readers, `program/reader.v` and
+`program/certificate.v`, are written in Rocq, but nothing is proved of them.
 
-## What the kernel does not prove
+## A sceptic's questions
 
-- **That a view keeps the bytes of a tile.** `meaning.v` says which indices a tile has in a view: the product of their
-  digits. Open: where WF-VIEW holds, which the reader tests, element f of the tile in C order is the same in both. Not
-  tried; an end that breaks it would be judged as `meaning.v` says, and both replays agree.
-- **The reader of Programs.** Open: a printer, and `read (print P) = Programs [:: P]` for every Program that the rules
-  of the text form accept.
-- **Lemmas 4.6 and 4.7 over several axes** (E27, E28), for strong sequences. The open goal: steps of Sec. 7.1 that
+Somebody who knows the theorems and [program.md](../reference/program.md) alone asks whether `right` could be vacuous, or forget a rule.
+`theorems/sceptic.v` has 20 such questions, and Coq computes the answer to each, with the step and the reason of what is wrong.
+
+| No. | Question | Answer |
+|---|---|---|
+| 1 | Is a Program without steps right where nothing is asked, and wrong elsewhere? | yes |
+| 2 | Does it matter in which order devices stand in a row? | yes: `not_a_box` |
+| 3, 4 | Is one device that holds the wrong half noticed, and one element from the wrong place? | yes |
+| 5 | May a device be missing in a step, or stand there twice? | no: `groups`, `bijection` |
+| 6 | Is a step wrong although the end is as it should be? | yes |
+| 7 | Are false claims by `tile`, `map` and `at` noticed where the end is right? | yes |
+| 8 | May a tile be cut where it does not divide? | only with `piece` |
+| 9 | Does an exchange write every element once, and inside the tile? | it must: `transfers` |
+| 10, 11 | Do dealt tiles and halos differ from blocks? | yes |
+| 12 | Does a device without a position hold nothing? | yes |
+| 13 | Does `T` of an iota transpose? | yes |
+| 14 | Is an addend that is counted twice wrong in a sum, and right in a maximum? | yes |
+| 15 | Is an addend missed that nobody added? | yes |
+| 16 | May a step add in another way than the Program? | no: `addends` |
+| 17 | May the arrays of a stack change places? | no |
+| 18 | Do height, cost and bound count a gather, and nothing for slices and rows of one device? | yes |
+| 19 | Is a false bound certified, or a true one refused? Are there sequences at all? | no, no; yes |
+| 20 | Does a view keep the bytes of a tile? | up to 16 elements, where WF-VIEW holds |
+
+## The definitions, read aloud
+
+`check_sound_and_complete` and `check_figures` rest on `program.v` and `meaning.v`:
+
+| Definition | It says |
+|---|---|
+| `known_program` | There is a device. Ends and claims by `map` have the rank of `from`. Dimensions are below the rank, devices below D, and lists of tiles have a row for each device. |
+| `rows_of`, `stage_entry` | Entry f of a stage is entry f, in row-major order, of the transposed array that stands to its right; the last one has 0, 1, 2 and so on. |
+| `tile_number`, `position` | A device's tile along a dimension is the number in its digits, the first one the fastest. With an order, a device has the digits of the place where it stands there. |
+| `cut_tile`, `with_halo` | Which indices a tile has: blocks, balanced, listed, dealt out, or section by section. A halo adds what exists on both sides, to tiles that are not empty. |
+| `holding_of`, `tiles_of` | A device holds the product of its sides. Without a position it holds nothing. |
+| `becomes`, `in_view` | A dimension becomes as many of the view as multiply up to it, one at least. A tile has there the digits of its indices. |
+| `piece`, `bounds` | Piece q of n: equal, of an extent with a rest at the end, or balanced. |
+| `joined`, `locate` | Tiles one behind the other, empty ones passed over. |
+| `piece_along`, `part_along`, `side_by_side` | The same with several dimensions at once: the part along a dimension is the number in the digits of the position that belong to it. |
+| `added`, `embedded` | Tiles of one shape, element by element; a tile as a piece of a larger one with zeros around it. |
+| `after` | What a device holds after a step, from what all held before. |
+| `good_groups`, `good_permutation`, `divisible`, `not_ragged`, `good_transfers`, `adds_alike` | What must hold so that a step can be taken, in the order of the reasons. |
+| `good_tile_claim`, `good_map_claim`, `box_at` | The largest extents are those claimed; devices hold what `map` says, and from the offset of `at` on one box in order. |
+| `passes`, `goes_to`, `stops_at`, `blames` | All conditions of a step hold; of the first k steps; step k is the first of which one fails, and this is the first one. |
+| `whole_right` | All steps pass, and in the end every device holds the shape and the elements that `to` says. |
+| `sums_agree` | The shapes are those of the layout; all terms are of the index that lies there; replicas hold the same terms; of every tile, each addend is there once, or at least once for `max` and `min`, or in its array of a stack. |
+| `sums_right`, `addition_of` | The same with terms in place of elements, where an end, a claim or a step adds; the first of these says how. |
+| `right` | One of both, by `addition_of`. |
+| `price`, `moves`, `cost` | A gather and an exchange cost the largest new tile, an alltoall, a permutation and a reducescatter the largest old one, an allreduce two of it; an exchange that adds the most that is written to one device. What moves nothing costs nothing. |
+| `largest`, `height`, `bound` | The most elements of a device; the largest after any step, ends included; the larger of the ends. |
+
+`certified_bound` and `certified_optimal` rest on these as well:
+
+| Definition | It says |
+|---|---|
+| `assignment`, `is_assignment` | Devices stand on the points of a mesh, one each; the type is well-formed over that mesh. |
+| `multi_step` | A step of Fig. 10 over several axes of one dimension, or a permutation of tiles. |
+| `holds`, `box_of` | Device d has the shape and the elements of the tile at its base offset, and these are what the Program's end says. |
+| `cost_of` | Fig. 11: an allgather its new tile, an alltoall and an allpermute the old one, a slice nothing. |
+| `even_tiling`, `ends_of` | An end as the certifier takes it: over all devices, blocks that are all alike, without order, halo and addends. |
+| `certify_claims` | Certified, where the certifier accepts the lines; nothing where a fact, a sum or `scope several_dims` is claimed. |
+| `optimality_of`, `in_scope` | Optimal: within the bound, at the cost of the lower bound, and by steps of Fig. 10 alone. |
+
+What a merged step is: `merged_allgathers` compares one `allgather_dims` with allgathers of rows of several devices that leave tiles of
+the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls of such rows.
+
+## Open goals
+
+- **The readers.** The goal is `forall P, printable P -> read (print P) = Programs [:: ([::], P)]`, with a printer of the text form and a
+  predicate for its rules. Every `certified: true` and `right: true` depends on it, in that the verdict is about the Program that was read.
+- **That a view keeps the bytes of a tile.** The goal, with `a := tiles_of T d` and `b := tiles_of (Viewed v T) d`:
+
+  ```coq
+  good_view v T -> d < D -> f < prodn (shape a) ->
+  flat v (elem b (unflat (shape b) f)) = flat (global_of T) (elem a (unflat (shape a) f))
+  ```
+
+  Computed for one dimension of up to 16 elements, cut evenly
+  or dealt out, and all views of two and three dimensions (question 20). Tried on paper: the view's dimensions fall
+  into those above a round, those that count blocks, and those inside a block. A proof for all sizes has to carry this split through
+  `becomes`. Depends on it: that a verdict in a view is one about the array in memory.
+- **That extents may be divided.** `right (scaled g P) <-> right P`, where `scaled g` multiplies all extents, offsets and boxes along
+  dimension i by g_i. Not tried in Rocq: it needs, for each kind of step, that `after` of a scaled state is the scaled state
+  `after`, and for `Balanced` and `Even` it is false. `spec/` divides by the gcd of the extents in version 1, and rests on prose there.
+- **A merged step in a Program.** `merged_allgathers` compares costs of steps from one state. That replacing them in a Program keeps
+  `right` needs that `after` maps equal tiles to equal tiles; not tried.
+- **Lemmas 4.6 and 4.7 over several axes** (E27, E28), for strong sequences. Steps of Sec. 7.1 that
   form a peak have a replacement within the bound of the shape D P A P G, each step optional. An edge has one of the
   shape P A P G G, or its mirror image. Not tried in Rocq; solvers prove the cases. Nothing here depends on it, as
   `lemma_6_5_multi` and `S12_multi` say what costs and certificates need.
-- **S13**, steps along several dimensions at once, which plans have by default. Not tried in Rocq; enumeration and forged
-  certificates hold it, and an argument on paper ([statements.md](statements.md#steps-along-several-dimensions)).
+- **S13 (b) to (f)**, steps along several dimensions at once, which plans have by default. Not tried in Rocq; enumeration and forged
+  certificates hold it, and an argument on paper ([statements.md](statements.md#steps-along-several-dimensions)). Certificates with
+  `scope several_dims` depend on it.
+- **Certificates of sums** (PS1, PS5), **facts**, and **U1 to U3**. Not tried in Rocq; solvers prove parts of them.
 - **Merging** of steps over the same dimensions (Sec. 7.1, E21). Not tried in Rocq; solvers prove it.
 - **Parts of S4 and S6** in [statements.md](statements.md): that only sequences with the fewest alltoalls need testing,
   and min(L1, L2) in place of V. Not tried in Rocq.
@@ -368,7 +451,6 @@ in Rocq, but nothing is proved of it: that printing and reading give the Program
 - **S10, S11 and the sharpness of S6** are single examples. Computation holds them.
 - **That a complete certificate is accepted.** `certify_sound` says what a yes means and nothing of a no. The test
   `kernel.plans` sees that optima are accepted.
-- **That the Program does what it says**, which the replay of `check` decides.
 """
 
 
