@@ -421,8 +421,8 @@ std::string text_of(const Tiling& tiling) {
   for (Index i = 0; i < tiling.tile.size(); ++i) {
     out += (i > 0 ? ", " : "") + std::to_string(tiling.tile[i]) + "{";
     for (const Digit& x : tiling.digits[i]) {
-      out += (out.back() == '{' ? "" : ",") + std::to_string(x.stride) + ":" +
-             std::to_string(x.size);
+      out +=
+          (out.back() == '{' ? "" : ",") + std::to_string(x.stride) + ":" + std::to_string(x.size);
     }
     out += "}" + std::to_string(tiling.global[i]);
   }

@@ -112,8 +112,7 @@ Result<std::optional<PeerAnswer>> answer_to(const std::string& text, std::string
   constexpr double longest = 1e8;
   const double limit = std::min(seconds, longest);
   Result<PeerAnswer> answer = ask_peer(
-      {.line =
-           R"(exec "$retile_kernel" "$retile_verb" --seconds "$retile_seconds" "$retile_text")",
+      {.line = R"(exec "$retile_kernel" "$retile_verb" --seconds "$retile_seconds" "$retile_text")",
        .variables = {"retile_kernel=" + *program, fmt::format("retile_verb={}", verb),
                      fmt::format("retile_seconds={:.3f}", limit), "retile_text=" + file.path()}},
       limit + 1);

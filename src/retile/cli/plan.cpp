@@ -220,9 +220,10 @@ class PlanVerb final : public Verb {
     options.text("--node", given_.node, std::string(node_help), "N");
     options.flag("--json", given_.json, "print one JSON object, retile.plan/1 or retile.many/1");
     options.flag("--explain", given_.explain, "say why the plan is as it is");
-    options.flag("--kernel", given_.kernel,
-                 "also ask retile-kernel, which is proved, whether the Program is right and nothing "
-                 "is cheaper");
+    options.flag(
+        "--kernel", given_.kernel,
+        "also ask retile-kernel, which is proved, whether the Program is right and nothing "
+        "is cheaper");
     options.flag("--collectives", given_.planning.collectives, std::string(collectives_help));
     options.flag("--one-dim", given_.planning.one_dim, std::string(one_dim_help));
     options.text("--cost", given_.planning.cost, std::string(cost_help), "MODEL");
@@ -242,9 +243,8 @@ class PlanVerb final : public Verb {
   [[nodiscard]] std::optional<Size> usual_timeout() const override { return std::nullopt; }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.many && given_.node) return Complaint{"--node is for --many"};
-    if (given_.network &&
-        (given_.planning.cost || given_.planning.collectives || given_.certificate || given_.svg ||
-         given_.kernel)) {
+    if (given_.network && (given_.planning.cost || given_.planning.collectives ||
+                           given_.certificate || given_.svg || given_.kernel)) {
       return Complaint{
           "--network plans by time, without --cost, --collectives, --certificate, --kernel and "
           "--svg"};
@@ -252,7 +252,8 @@ class PlanVerb final : public Verb {
     if (!given_.many) return given_.problem.missing();
     if (given_.certificate || given_.svg || given_.explain || given_.kernel) {
       return Complaint{
-          "--certificate, --kernel, --svg and --explain are of one array, and --many names several"};
+          "--certificate, --kernel, --svg and --explain are of one array, and --many names "
+          "several"};
     }
     return beside_many(given_.problem);
   }

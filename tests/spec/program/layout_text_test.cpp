@@ -193,7 +193,8 @@ TEST(LayoutText, order_and_devices) {
   EXPECT_FALSE(is_program(
       with_header("devices 3\nmesh x:2\nfrom [9{x}17]\nto tile=[17] global=[17] at=[[0],[0]]")));
   // Also a row with more entries than there are devices has their names.
-  const std::string listed = "retile.program/2\ndevices [7,4]\nfrom [2]\nto [2]\nallgather dim=0 groups=";
+  const std::string listed =
+      "retile.program/2\ndevices [7,4]\nfrom [2]\nto [2]\nallgather dim=0 groups=";
   const Programs long_row = parse_programs(listed + "[[4,7,4]]");
   ASSERT_FALSE(long_row.error);
   EXPECT_EQ(long_row.programs.front().steps.front().table.listed, Rows{(Sizes{1, 0, 1})});
