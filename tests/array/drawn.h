@@ -48,6 +48,7 @@ struct Statement {
   Sizes extents;               // of the variables
   std::string meeting;         // = += max= min=
   std::vector<Read> reads;
+  std::vector<Index> ranges = {};  // variables whose range is declared
   Term body;
 };
 
@@ -208,6 +209,10 @@ class Drawing {
     out_.statements.push_back(now_);
   }
   void write() {
+    if (happens(8) && now_.extents.size() < 4) {  // a variable that no array has
+      now_.ranges.push_back(now_.extents.size());
+      (void)fresh(1 + static_cast<Size>(any(3)));
+    }
     std::vector<Index> all;
     for (Index v = 0; v < now_.extents.size(); ++v) all.push_back(v);
     std::shuffle(all.begin(), all.end(), random_);
@@ -316,8 +321,12 @@ class Drawing {
       std::string left;
       for (const Index v : s.written)
         left += (left.empty() ? "" : ",") + variable_names.substr(v, 1);
-      lines +=
-          out_.arrays[s.out].name + "[" + left + "] " + s.meeting + " " + term(s, s.body) + "\n";
+      lines += out_.arrays[s.out].name + "[" + left + "] " + s.meeting + " " + term(s, s.body);
+      for (const Index v : s.ranges) {
+        lines += (v == s.ranges[0] ? " for " : ",") + variable_names.substr(v, 1) + ":" +
+                 std::to_string(s.extents[v]);
+      }
+      lines += "\n";
     }
     const Array& last = out_.arrays[out_.statements.back().out];
     const std::string returned = "return " + last.name + end(last) + "\n";

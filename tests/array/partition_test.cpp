@@ -188,6 +188,29 @@ TEST(Partition, strides_and_indices) {
   expect_line(right("array x[11] w[3]\nr[i] += x[2*i+k] * w[k]\nschedule r i:1\nreturn r\n"),
               "r = spmd x w { einsum \"2i+k,k->i\" x w } as [5]");
 }
+TEST(Partition, ranges_are_those_that_are_declared) {
+  const std::string module =
+      right("array x[4]\nr[i] += x[i] for n:6\nschedule r i:2,n:2\nreturn r\n");
+  expect_line(module, "fn main(x : [2{i}4], n : [3{n}6]) -> sum{n}[2{i}4]");
+  expect_line(module, "r = spmd x n { einsum \"i,n->i\" x (fill 1 n) } as sum{n}[2{i}4]");
+  expect_line(right("array n[4]\nr[i] += n[i] for n:6\nreturn r\n"),
+              "fn main(n : [4], n_1 : [6]) -> [4]");
+  expect_line(right("array x[8]\nr[i] = x[i] for i:3\nreturn r\n"),
+              "r = spmd x { trim 0 0 5 x } as [3]");
+  const auto begins = [](const std::string& lines, const std::string& start) {
+    EXPECT_EQ(module_of(lines).substr(0, start.size()), start) << lines;
+  };
+  expect_line(right("array for[4]\nr[i] = 2 for[i] + 2 for i:3\nreturn r\n"),
+              "fn main(for : [4]) -> [3]");
+  begins("array x[8]\nr[i] = x[i] for i:9\nreturn r\n", "a:3: this reaches beyond");
+  begins("array x[8]\nr[i] = x[i] for i:0\nreturn r\n", "a:3: ");
+  begins("array x[8]\nr[i] = x[i] for i:2,i:2\nreturn r\n", "a:3: i has a range already");
+  begins("array x[8]\nr[i] = x[i] for n:2\nreturn r\n", "a:3: with = every variable");
+  begins("array x[8]\nr[i] += x[i] for n:2,n:3\nreturn r\n", "a:3: n has a range already");
+  begins("array x[8]\nr[i] += n[i] for n:2\nreturn r\n", "a:3: there is no array n here");
+  begins("array x[8]\nr[i] += x[i] for n:2\nt[i] = n[i]\nreturn t\n",
+         "a:4: there is no array n here");
+}
 TEST(Partition, functions_stand_as_they_are_written) {
   expect_line(right("array x[4] y[4]\nr[i] = -exp(x[i]) / sqrt(y[i])\nschedule r i:2\nreturn r\n"),
               "r = spmd x y { div (neg (exp x)) (sqrt y) } as [2{i}4]");

@@ -211,8 +211,8 @@ class Body {
     if (statement_.meeting == Meeting::add || statement_.meeting == Meeting::assign) {
       std::vector<const Term*> factors;
       Size scale = 1;
-      if (product(statement_.body, factors, scale) && !factors.empty() && covers(factors, all)) {
-        return scaled(scale, einsum(factors, out));
+      if (product(statement_.body, factors, scale) && !factors.empty() && covers(factors, out)) {
+        return scaled(scale, einsum(factors, out, all));
       }
       const Labelled body = spread(term(statement_.body), all);
       return all == out ? body.text : contracted(body, out);
@@ -298,25 +298,40 @@ class Body {
     }
     return term.kind == TermKind::access || term.kind == TermKind::number;
   }
+  /// Whether factors have all these variables.
   [[nodiscard]] bool covers(const std::vector<const Term*>& factors,
                             const std::vector<std::size_t>& all) const {
-    std::vector<std::size_t> found;
-    for (const Term* factor : factors) variables(statement_.reads[factor->access], found);
-    return found.size() == all.size();
+    const auto found = variables_of(factors);
+    return std::all_of(all.begin(), all.end(), [&](std::size_t v) {
+      return std::count(found.begin(), found.end(), v) > 0;
+    });
+  }
+  [[nodiscard]] std::vector<std::size_t> variables_of(
+      const std::vector<const Term*>& factors) const {
+    std::vector<std::size_t> out;
+    for (const Term* factor : factors) variables(statement_.reads[factor->access], out);
+    return out;
   }
   static std::string scaled(Size scale, std::string text) {
     return scale == 1 ? text : fmt::format("scale {} {}", scale, in_brackets(text));
   }
+  /// \param all  what is summed over where it is not in `out`, also where no factor has it
   [[nodiscard]] std::string einsum(const std::vector<const Term*>& factors,
-                                   const std::vector<std::size_t>& out) const {
+                                   const std::vector<std::size_t>& out,
+                                   const std::vector<std::size_t>& all) const {
     std::string in, operands;
     for (const Term* factor : factors) {
       in += (in.empty() && factor == factors.front() ? "" : ",") +
             subscripts(statement_.reads[factor->access]);
       operands += " " + in_brackets(array(factor->access));
     }
-    if (factors.size() == 1 && in == labels(out)) return array(factors[0]->access);
-    for (const std::size_t v : unknown(factors)) {
+    auto more = unknown(factors);
+    const auto found = variables_of(factors);
+    for (const std::size_t v : all) {
+      if (std::count(found.begin(), found.end(), v) == 0) more.push_back(v);
+    }
+    if (factors.size() == 1 && more.empty() && in == labels(out)) return array(factors[0]->access);
+    for (const std::size_t v : more) {
       in += "," + named(v);
       operands += " (" + ones(v) + ")";
     }
@@ -385,6 +400,7 @@ class Body {
     const auto& all = statement_.reads[r].subscripts;
     const bool has_sums = std::any_of(all.begin(), all.end(),
                                       [](const Subscript& s) { return s.factors.size() > 1; });
+    if (all.size() == 1 && all[0].factors[0].second == 1) return "fill 1 " + in_brackets(array(r));
     if (!has_sums) {
       return fmt::format("fill 1 (einsum \"{}->{}\" {})", subscripts(statement_.reads[r]), named(v),
                          in_brackets(array(r)));
@@ -422,9 +438,8 @@ class Body {
     std::vector<const Term*> factors;
     Size scale = 1;
     if (product(term, factors, scale) && !factors.empty()) {
-      std::vector<std::size_t> found;
-      for (const Term* factor : factors) variables(statement_.reads[factor->access], found);
-      return {scaled(scale, einsum(factors, found)), found};
+      const auto found = variables_of(factors);
+      return {scaled(scale, einsum(factors, found, found)), found};
     }
     if (term.kind == TermKind::number) {
       if (statement_.variables.empty()) {

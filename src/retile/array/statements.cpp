@@ -40,6 +40,12 @@ std::vector<Place> lines_of(const text::Input& input) {
   return out;
 }
 
+/// Whether the next word is `for`, and no array of that name.
+bool sees_ranges(const Scanner& in) {
+  Scanner ahead = in;
+  return ahead.sees_word() && ahead.word("for").value == "for" && !ahead.sees('[');
+}
+
 /// The terms and accesses of one statement.
 class TermReader {
  public:
@@ -94,7 +100,7 @@ class TermReader {
     if (in_.accept("-")) return operation(LocalOp::neg, {factor(depth)});
     if (in_.sees_number()) {
       Term out = {TermKind::number, 0, in_.number().value, {}, {}};
-      if (!in_.sees_word()) return out;
+      if (!in_.sees_word() || sees_ranges(in_)) return out;
       return operation(LocalOp::mul, {std::move(out), read()});
     }
     Scanner ahead = in_;
@@ -157,7 +163,7 @@ class TermReader {
 
   std::size_t array(const text::Token<std::string>& name, bool may_be_new) {
     for (std::size_t a = 0; a < all_.arrays.size(); ++a) {
-      if (all_.arrays[a].name == name.value) return a;
+      if (all_.arrays[a].name == name.value && !all_.arrays[a].is_range) return a;
     }
     if (!may_be_new) {
       fail(name.place, {Code::syntax, fmt::format("there is no array {} here", name.value)});
@@ -412,6 +418,7 @@ class StatementsReader {
     if (!has_return_)
       fail({&input_, {input_.text.size(), input_.text.size()}},
            {Code::syntax, "the last line must be return"});
+    name_ranges();
     return std::move(out_);
   }
 
@@ -551,6 +558,7 @@ class StatementsReader {
     }
     out.meeting = meeting(in);
     out.body = terms.sum(0);
+    ranges(in, out);
     for (const Access& read : out.reads) {
       if (read.array == out.out.array || !out_.arrays[read.array].shape) {
         fail(read.place, {Code::syntax, "this is read before it is written"});
@@ -559,6 +567,60 @@ class StatementsReader {
     Extents(out_, out).find();
     out_.arrays[out.out.array].is_input = false;
     out_.statements.push_back(std::move(out));
+  }
+  static bool is_read_alone(const Statement& statement, std::size_t variable) {
+    const auto is_it = [variable](const Subscript& s) {
+      return s.factors.size() == 1 && s.factors[0].first == variable;
+    };
+    return std::any_of(statement.reads.begin(), statement.reads.end(), [&](const Access& read) {
+      return std::any_of(read.subscripts.begin(), read.subscripts.end(), is_it);
+    });
+  }
+  /// `for n:1000,k:4`. A variable at which nothing is read gets an array, of which only the extent counts.
+  void ranges(Scanner& in, Statement& statement) {
+    if (!sees_ranges(in)) return;
+    (void)in.word("for");
+    do {
+      const auto name = in.word("a variable");
+      in.expect(":");
+      const Size extent = in.size("how far the variable goes").value;
+      auto& all = statement.variables;
+      const auto found = std::find_if(all.begin(), all.end(),
+                                      [&](const Variable& v) { return v.name == name.value; });
+      const auto number = static_cast<std::size_t>(found - all.begin());
+      if (found == all.end()) {
+        if (all.size() == most_variables) {
+          fail(name.place, {Code::limit_reached, "more than 52 variables in one statement"});
+        }
+        all.push_back({name.value, 0});
+      } else if (found->extent > 0) {
+        fail(name.place, {Code::syntax, fmt::format("{} has a range already", name.value)});
+      }
+      all[number].extent = extent;
+      if (is_read_alone(statement, number)) continue;
+      statement.reads.push_back({out_.arrays.size(), {{{{number, 1}}, 0}}, name.place});
+      out_.arrays.push_back({.name = {},
+                             .shape = Shape{extent},
+                             .layout = {},
+                             .is_range = true,
+                             .place = name.place});
+      range_names_.push_back(name.value);
+    } while (in.accept(","));
+  }
+  /// After their variables, where nothing else is called so.
+  void name_ranges() {
+    std::size_t next = 0;
+    for (Array& array : out_.arrays) {
+      if (!array.is_range) continue;
+      const std::string& wanted = range_names_[next++];
+      std::string name = wanted;
+      for (std::size_t k = 1; is_taken(name); ++k) name = fmt::format("{}_{}", wanted, k);
+      array.name = name;
+    }
+  }
+  [[nodiscard]] bool is_taken(const std::string& name) const {
+    return std::any_of(out_.arrays.begin(), out_.arrays.end(),
+                       [&](const Array& array) { return array.name == name; });
   }
   static Meeting meeting(Scanner& in) {
     if (in.accept("+=")) return Meeting::add;
@@ -571,6 +633,7 @@ class StatementsReader {
   const text::Input& input_;
   Statements out_;
   bool has_return_ = false;
+  std::vector<std::string> range_names_;  // variables, by array that is a range
 };
 
 }  // namespace

@@ -69,6 +69,8 @@ struct Array {
   text::Place layout_place = {};      ///< where it stands
   bool at_root = false;
   bool is_input = true;
+  /// Of a variable that no array has: `for n:1000` reads an input of which only the extent counts.
+  bool is_range = false;
   text::Place place;
 };
 
@@ -99,8 +101,8 @@ struct Statements {
   bool return_at_root = false;
 };
 
-/// Reads `retile.array/1`. Every variable gets its extent: the most for which every access is inside
-/// its array; arrays that are not declared get the extents of the variables that they are written at.
+/// Reads `retile.array/1`. Every variable gets its extent: that of a range behind the statement, else the
+/// most for which every access is inside its array; arrays that are not declared get the extents of the variables that they are written at.
 /// \param input  outlives what is returned
 /// \error syntax and others, with a place; limit_reached
 [[nodiscard]] Result<Statements> read_statements(const text::Input& input);
