@@ -258,6 +258,11 @@ TEST(Choose, statements_that_share_what_they_read) {
       "retile.array/1\narray x[4,4] : [2{1:2}4, 4]\ny[i,j] = 2x[i,j]\nz[j,i] = y[i,j] * x[j,i]\n"
       "t[i,j] = z[i,j] + y[i,j]\nreturn t\n",
       2);
+  // Only where the end is given does it matter which dimension is cut.
+  expect_cheapest(
+      "retile.array/1\narray x[8,8] : [8, 4{1:2}8]\ny[i,j] = 2x[i,j]\nz[i,j] = y[i,j] + x[i,j]\n"
+      "return z\n",
+      2);
   // One statement that reads an array with two boxes.
   expect_cheapest(
       "retile.array/1\narray x[4,4] y[4,4]\nz[i,j] = x[i,j] + x[j,i]\nt[i,j] = z[i,j] * x[i,j] + "
