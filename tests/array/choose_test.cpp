@@ -408,7 +408,6 @@ TEST(Choose, shared_ones_within_a_limit) {
   Random random(8);
   for (int round = 0; round < support::samples(60); ++round, ++all) {
     const std::string text = drawn_shared(random, 2);
-    if (text.find("[i,j]\nreturn") == std::string::npos && round % 2 == 0) continue;
     const auto input = chosen(text, 4);
     if (!input) continue;
     expect_bounded(text, 4, input->best.input_bytes - 1 - below(random, 4), exact, over);
