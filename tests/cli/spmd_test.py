@@ -238,7 +238,16 @@ class Modules(Case):
         self.assertEqual(done.returncode, 2)
 
     def test_undecided(self):
-        large = SMALL.replace("2{d}4", "2000{d}4000").replace("[2, 2000", "[4000, 2000").replace(", 3]", ", 4000]").replace("[2, 4000]", "[4000, 4000]")
+        # Without the first row and column, and with a ragged end, no extent can be divided.
+        product = 'einsum "ik,kj->ij" (trim 0 1 0 x) (trim 1 1 0 w)'
+        large = f"""retile.spmd/1
+mesh d:2
+fn main(x : [4001, 2000{{d}}3999], w : [2000{{d}}3999, 4001]) -> [4000, 4000]
+y = spmd x w {{ {product} }} as sum{{d}}[4000, 4000]
+z = redistribute y as [4000, 4000]
+return z
+denotes {product}
+"""
         done = retile("check", "--timeout", "1", stdin=large)
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertRegex(done.stdout + done.stderr, "undecided: the time (is up|limit of 1 second)")
@@ -251,7 +260,7 @@ class Modules(Case):
         self.assertFalse(set(first["primes"]) & set(second["primes"]))
         self.assertEqual(json.loads(retile("check", "--json", path, "--seed", str(first["seed"])).stdout), first)
         text = retile("check", path, "--seed", "5").stdout
-        self.assertIn("agree modulo primes 3891753779043006413 and 2812107475709191757, with maxima as variables, drawn by seed 5; ", text)
+        self.assertIn("agree modulo primes 3891753779043006413 and 2812107475709191757, with maxima as variables, at extents divided by up to 51, drawn by seed 5; ", text)
         for seed, words in (("-1", "not a whole number"), ("x", "not a whole number")):
             refused = retile("check", path, f"--seed={seed}")
             self.assertEqual((refused.returncode, refused.stdout), (2, ""))
