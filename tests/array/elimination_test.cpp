@@ -17,9 +17,13 @@ Size below(Random& random, Size n) {
   return static_cast<Size>(random() % static_cast<std::uint64_t>(n));
 }
 
-Weight drawn(Random& random) {
+/// \param is_wide  as large as they get, so that three parts are not one number
+Weight drawn(Random& random, bool is_wide) {
   if (below(random, 8) == 0) return Weight::infinite();
-  return {static_cast<Wide>(below(random, 6)), below(random, 4), below(random, 4)};
+  const auto first = static_cast<Wide>(below(random, 6));
+  const Size second = below(random, 4), third = below(random, 4);
+  if (is_wide) return {first << 90U, (second << 50) + below(random, 2), third};
+  return {first * 6, second * 10, third};
 }
 
 Weight sum_of(const Alone& alone, const std::vector<Pair>& pairs,
@@ -49,9 +53,10 @@ TEST(Elimination, finds_the_least_of_all_sums) {
   Random random(3);
   int none = 0;
   for (int round = 0; round < 2000; ++round) {
+    const bool is_wide = round % 3 == 0;
     Alone alone(static_cast<std::size_t>(1 + below(random, 6)));
     for (auto& weights : alone) {
-      for (Size k = 1 + below(random, 4); k > 0; --k) weights.push_back(drawn(random));
+      for (Size k = 1 + below(random, 4); k > 0; --k) weights.push_back(drawn(random, is_wide));
     }
     std::vector<Pair> pairs;
     const auto count = static_cast<Size>(alone.size());
@@ -61,7 +66,7 @@ TEST(Elimination, finds_the_least_of_all_sums) {
       if (row == column) continue;
       Pair pair{row, column, {}};
       for (std::size_t e = 0; e < alone[row].size() * alone[column].size(); ++e) {
-        pair.table.push_back(drawn(random));
+        pair.table.push_back(drawn(random, is_wide));
       }
       pairs.push_back(std::move(pair));  // two of the same, too
     }

@@ -57,6 +57,11 @@ class Elimination {
   [[nodiscard]] const std::vector<std::vector<Weight>>& alone() const { return alone_; }
 
  private:
+  /// \param pack  a weight as a Number
+  template <typename Number, typename Pack>
+  [[nodiscard]] std::optional<std::vector<std::size_t>> solved(
+      const std::vector<std::vector<Weight>>& alone, const Pack& pack) const;
+
   std::vector<std::vector<Weight>> alone_;
   std::vector<Pair> pairs_;
   /// In which order variables go, each with those that it hangs together with then.
