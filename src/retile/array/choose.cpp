@@ -350,8 +350,10 @@ class Choosing {
       }
     }
   }
-  static Weight weight_of(Size cost) {
-    return cost == infinite ? Weight::infinite() : Weight{static_cast<Wide>(cost), 0, 0};
+  /// Within a limit parts of what is moved count, as prices are in these.
+  [[nodiscard]] Weight weight_of(Size cost) const {
+    if (cost == infinite) return Weight::infinite();
+    return {static_cast<Wide>(cost) * (limit() ? price_unit : 1), 0, 0};
   }
   Weight moved(const std::string& from, const std::string& to) { return weight_of(cost(from, to)); }
   /// The same, of numbers, which are faster to look up.
@@ -439,7 +441,7 @@ class Choosing {
         for (std::size_t c = 0; c < alone[s].size(); ++c) {
           Weight& weight = alone[s][c];
           const auto inputs = static_cast<Wide>(placements_[s][c].inputs);
-          if (!weight.is_infinite()) weight.first = weight.first * price_unit + inputs * price;
+          if (!weight.is_infinite()) weight.first += inputs * price;
         }
       }
       const auto found = all.solve(alone);

@@ -44,8 +44,8 @@ struct ChoiceReport {
   /// All assignments of digits were looked at, and not only numbers of pieces with a run of digits each.
   bool all_digits = false;
   std::vector<Size> candidates;  ///< by statement
-  /// Where a memory limit is on statements that are no tree: no schedule that keeps it costs less. Nothing: the
-  /// best is the cheapest.
+  /// Where a memory limit is on statements that are no tree: no schedule that keeps it costs less, and the best is
+  /// the best one found. Nothing: it is the cheapest.
   std::optional<Size> lower_bound;
   /// Of many statements that are no tree none is looked for, nor within a memory limit.
   bool sought_second = true;

@@ -106,13 +106,13 @@ std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& n
   const std::string among =
       report.all_digits ? "all assignments of digits"
                         : "numbers of pieces and orders of variables, each with one run of digits";
-  std::string out = choice_text(fmt::format("{} of {}", network ? "fastest" : "cheapest", among),
-                                report.best, network);
+  const bool is_least = report.lower_bound.value_or(report.best.cost) == report.best.cost;
+  const char* const word = !is_least ? "best found" : network ? "fastest" : "cheapest";
+  std::string out = choice_text(fmt::format("{} of {}", word, among), report.best, network);
   if (report.lower_bound) {
-    const bool is_best = *report.lower_bound == report.best.cost;
-    out += is_best ? "# no candidate within the limit is better\n"
-                   : fmt::format("# every candidate within the limit {} at least\n",
-                                 moved_text(*report.lower_bound, network));
+    out += is_least ? "# no candidate within the limit is better\n"
+                    : fmt::format("# every candidate within the limit {} at least\n",
+                                  moved_text(*report.lower_bound, network));
   }
   if (!report.sought_second) out += "# the second best was not looked for\n";
   if (report.second) out += choice_text(why_second(report, network), *report.second, network);
