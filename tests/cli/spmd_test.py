@@ -195,6 +195,27 @@ class Modules(Case):
         none = retile("partition", "-", "--choose", "--devices", "8", "--memory-limit", "100", stdin=text)
         self.assertEqual((none.returncode, none.stdout), (1, ""))
 
+    def test_a_transformer_block_beside_schedules_by_hand(self):
+        path = ROOT / "examples/array/block.array"
+        heads = ";".join(f"{name}=h:4" for name in ("q", "kk", "v", "s", "m", "e", "t", "p", "o", "y"))
+        by_hand = [
+            heads + ";f=j:4;g=j:4;d=k:4",  # tensor parallel
+            heads + ";r=i:4;f=j:4;g=j:4;d=k:4;z=i:4",  # and sequence parallel between
+            ";".join(f"{name}=i:4" for name in ("q", "kk", "v", "s", "m", "e", "t", "p", "o", "y", "r", "f", "g", "d", "z")),
+        ]
+        for limit in ([], ["--memory-limit", "3MiB"]):
+            found = json.loads(retile("partition", str(path), "--choose", "--devices", "4", *limit, "--json").stdout)
+            code, judged = verdict(found["module"])
+            self.assertEqual((code, judged["cost"]), (0, found["best"]["cost"]))
+            for schedule in by_hand:
+                with self.subTest(schedule=schedule, limit=limit):
+                    done = retile("partition", str(path), "--schedule", schedule)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    code, judged = verdict(done.stdout)
+                    self.assertEqual(code, 0)
+                    self.assertGreater(judged["cost"], 0)
+                    self.assertLessEqual(found["best"]["cost"], judged["cost"])
+
     def test_two_products_on_64_devices(self):
         text = "retile.array/1\narray x[4096,1024] w[1024,4096] u[4096,1024]\ny[i,j] += x[i,k] * w[k,j]\nz[i,j] += y[i,k] * u[k,j]\nreturn z\n"
         begun = time.monotonic()
