@@ -223,11 +223,24 @@ TEST(Partition, functions_stand_as_they_are_written) {
   expect_line(right("array exp[4] max[4]\nr[i] = min(exp[i], max[i])\nschedule r i:2\nreturn r\n"),
               "r = spmd exp max { min exp max } as [2{i}4]");
 }
+TEST(Partition, axes_on_one_dimension_stand_in_the_order_of_tactics) {
+  // Parameters cut by both axes, and what they are multiplied with by one: FSDP and tensor parallelism.
+  const std::string product = "array a[8,4] b[4,8]\nc[i,j] += a[i,k] * b[k,j]\nreturn c\n";
+  expect_line(right(product + "tactic tile b 1 by t:2\ntactic tile b 1 by f:4\ntactic propagate\n"),
+              "fn main(a : [8, 4], b : [4, 1{t,f}8]) -> [8, 1{t,f}8]");
+  expect_line(right(product + "tactic tile b 1 by f:4\ntactic tile b 1 by t:2\ntactic propagate\n"),
+              "fn main(a : [8, 4], b : [4, 1{f,t}8]) -> [8, 1{f,t}8]");
+  // The second time an axis says the same.
+  expect_line(right(product + "tactic tile b 1 by t:2\ntactic tile c 1 by f:2\n"
+                              "tactic tile c 1 by t:2\ntactic propagate\n"),
+              "fn main(a : [8, 4], b : [4, 2{t,f}8]) -> [8, 2{t,f}8]");
+}
 TEST(Partition, conflicts_name_both_causes) {
   const std::string product = "array a[4,4] b[4,4]\nc[i,j] += a[i,k] * b[k,j]\nreturn c\n";
   EXPECT_EQ(
-      module_of(product + "tactic tile a 0 by r:2\ntactic tile c 0 by s:2\ntactic propagate\n"),
-      "a:6: variable i of c wants axis s, which variable i of c has by r:2 on a 0");
+      module_of(product + "tactic tile a 0 by r:2\ntactic tile c 0 by s:2\n"
+                          "tactic tile b 1 by s:2\ntactic propagate\n"),
+      "a:7: variable j of c wants axis s, which variable i of c has by r:2 on a 0, s:2 on c 0");
   EXPECT_EQ(
       module_of(product + "tactic tile a 0 by r:2\ntactic tile b 1 by r:2\ntactic propagate\n"),
       "a:6: variable j of c wants axis r, which variable i of c has by r:2 on a 0");

@@ -82,7 +82,8 @@ Grid scheduled(const Statements& all) {
   return out;
 }
 
-// Tactics: an axis on a dimension is one on the variable that indexes it, wherever that stands.
+// Tactics: an axis on a dimension is one on the variable that indexes it, wherever that stands. A later
+// axis on the same variable cuts what the earlier one left, so the order of tactics is that of the axes.
 
 class Propagation {
  public:
@@ -128,14 +129,24 @@ class Propagation {
     const Statement& statement = all_.statements[s];
     for (std::size_t other = 0; other < grid_.cuts[s].size(); ++other) {
       const auto& there = grid_.cuts[s][other];
-      if (!there || (other != v && there->digits != cut.digits)) continue;
-      if (other == v && there->digits == cut.digits) return;
+      const Digit& axis = cut.digits.front();
+      if (!there ||
+          std::find(there->digits.begin(), there->digits.end(), axis) == there->digits.end()) {
+        continue;
+      }
+      if (other == v) return;
       fail(place, {Code::inapplicable,
                    fmt::format("{} wants axis {}, which {} has by {}", name_of(statement, v),
                                grid_.text(cut), name_of(statement, other), there->cause),
                    {fmt::format("the other cause is {}", cut.cause)}});
     }
-    grid_.cuts[s][v] = cut;
+    auto& here = grid_.cuts[s][v];
+    if (here) {
+      here->digits.push_back(cut.digits.front());
+      here->cause += ", " + cut.cause;
+    } else {
+      here = cut;
+    }
     const auto spread = [&](const Access& access) {
       for (std::size_t i = 0; i < access.subscripts.size(); ++i) {
         const auto& factors = access.subscripts[i].factors;
