@@ -118,9 +118,8 @@ inline std::optional<std::map<char, Size>> label_extents(const Einsum& e,
           if (is_empty && e.in[a][d].size() == 1 && shapes[a][d] != 0) return std::nullopt;
         } else if (unknown == std::string(unknown.size(), unknown[0])) {
           const Size f = static_cast<Size>(unknown.size());
-          if (rest > 0 && (rest - 1) % f != 0) return std::nullopt;
           n[unknown[0]] = rest > 0 ? (rest - 1) / f + 1 : 0;
-          more = true;
+          more = true;  // and once more, whether n is just that long
         }
       }
     }

@@ -357,6 +357,16 @@ denotes div (einsum "ik,kj->ij" x w) (exp (einsum "ik,kj->ij" x w))
   const auto report = simulated(product, f32);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_FALSE(report->difference);
+  // A bound that lets everything pass says nothing: exponents become smaller until it is sharp.
+  const auto steep =
+      simulated(replaced(replaced(product, "div z (exp z)", "exp (scale 40 z)"),
+                         "div (einsum \"ik,kj->ij\" x w) (exp (einsum \"ik,kj->ij\" x w))",
+                         "exp (scale 40 (einsum \"ik,kj->ij\" x w))"),
+                f32);
+  ASSERT_TRUE(steep) << steep.error().message;
+  EXPECT_FALSE(steep->difference);
+  EXPECT_LE(steep->tolerance, 1e-3 * steep->largest);
+  EXPECT_GT(steep->largest, 0);
 }
 
 TEST(FunctionsRun, differences_are_shown) {

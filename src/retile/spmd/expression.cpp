@@ -96,9 +96,8 @@ class Extents {
     }
     if (unknown.find_first_not_of(unknown[0]) == std::string::npos) {
       const auto factor = static_cast<Size>(unknown.size());
-      if (rest > 0 && (rest - 1) % factor != 0) return false;
       found[unknown[0]] = rest > 0 ? (rest - 1) / factor + 1 : 0;
-      learnt = true;
+      learnt = true;  // the next round looks whether the dimension is just that long
     }
     return true;
   }

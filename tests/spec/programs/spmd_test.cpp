@@ -119,6 +119,7 @@ TEST(Enclosure, holds_what_it_is_made_of) {
     EXPECT_GE(product.high, std::max({-a, -b, 2 * a, 2 * b}));
   }
   EXPECT_FALSE(reciprocal({-1, 0}));
+  EXPECT_FALSE(reciprocal({-1, 1}));
   EXPECT_FALSE(exponential({0, 1000}));
   EXPECT_GE(exponential({-1000, -1000})->low, 0);
   EXPECT_GT(exponential({-1000, -1000})->high, 0);

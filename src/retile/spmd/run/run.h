@@ -27,6 +27,7 @@ struct RunReport {
   std::optional<Difference> difference;  ///< of the first device that has one
   bool is_finite = true;                 ///< whether what was compared with are numbers
   double tolerance = 0;                  ///< how far an element could be off at most; 0: not at all
+  double largest = 0;                    ///< magnitude of what should be there
   Size compared = 0;                     ///< elements, on all devices together
   Size moves = 0;                        ///< redistributions that were carried out
   double seconds = 0;         ///< computing and moving, without making ready and comparing
