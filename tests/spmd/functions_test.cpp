@@ -425,6 +425,15 @@ TEST(Rounding, bounds_what_32_bits_do) {
     closest = std::max(closest, off / bound.tolerance(sum));
   }
   EXPECT_GT(closest, 1e-3);
+  // What an argument is off by comes on top, as often as the function's slope is large.
+  auto ten = Rounding::from(0);
+  for (int k = 0; k < 10; ++k) ten = bound.add(ten, Rounding::from(1));
+  const double off = bound.tolerance(ten);
+  EXPECT_GT(off, 1e-6);
+  EXPECT_GE(bound.tolerance(bound.exp(ten)), 0.99 * off * std::exp(10.0));
+  EXPECT_GE(bound.tolerance(bound.sqrt(ten)), 0.99 * off / (2 * std::sqrt(10.0)));
+  EXPECT_GE(bound.tolerance(bound.div(Rounding::from(1), ten)), 0.99 * off / 100);
+  EXPECT_GE(bound.tolerance(bound.div(ten, Rounding::from(1))), 0.99 * off);
   EXPECT_THROW((void)bound.div(Rounding::from(1), Rounding::from(0)), NotFinite);
   EXPECT_THROW((void)bound.sqrt(Rounding::from(-1)), NotFinite);
   EXPECT_THROW((void)bound.exp(Rounding::from(1000)), NotFinite);
