@@ -345,7 +345,7 @@ These tests compare it with `spec/`:
 
 Trusted beside the kernel of Coq are extraction, as above, and two functions of `extract_check.v`, `iota` and `map`
 without a deep stack. So is what opens files and prints, `retile_kernel.ml`. The readers, `program/reader.v` and
-`program/certificate.v`, are written in Rocq, but nothing is proved of them.
+`program/certificate.v`, are written in Rocq. Of them little is proved: what they make of bytes and of lists of numbers.
 
 ## A sceptic's questions
 
@@ -419,6 +419,8 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
 
 - **The readers.** The goal is `forall P, printable P -> read (print P) = Programs [:: ([::], P)]`, with a printer of the text form and a
   predicate for its rules. Every `certified: true` and `right: true` depends on it, in that the verdict is about the Program that was read.
+  Proved so far: bytes are read as the tokens that were printed (`lines_of_text`), and tokens as lists and rows of numbers (`ints_reads`,
+  `rows_reads`). Open: tables with iotas, tilings, and the keys of steps, on tokens. `items_in_separated` and `list_in_signs` are there for it.
 - **That a view keeps the bytes of a tile.** The goal, with `a := tiles_of T d` and `b := tiles_of (Viewed v T) d`:
 
   ```coq
