@@ -309,7 +309,8 @@ code 3. `retile plan` writes that scope unless `--one-dim` is given, and it rest
   all that can be said for them. The label `slow` runs a million of them.
 - `kernel.planner`: what `retile plan --one-dim --certificate` writes, of 10,000 random problems under the label `slow`.
 - `kernel.certify`: texts, as both programs read and certify them. They are the certificates of the tree, damaged ones, and
-  forged ones with Programs that are right; 150,000 under the label `slow`.
+  forged ones with Programs that are right; 150,000 under the label `slow`. Of 150,017 on 2026-11-28 no answer differed: 38,542
+  certified, 66,895 not, 2,753 without a theorem, 2,534 wrong, 330 that claim nothing and 38,963 refused.
 - `kernel.certify_mutants`: mistakes in `program/certificate.v`, which reads the lines. Each shows in an answer.
 
 The kernel may take at most 20 times the time of `spec/`. It took about 4 times. It has no limits on its work, so
@@ -340,7 +341,9 @@ undecided. It gives no witness, and reads the text form only.
 These tests compare it with `spec/`:
 
 - `kernel.programs`: every text of Programs in the tree, spoiled ones, and made-up ones of any steps, of which every reason
-  must occur. Under the label `slow` a million and a half are drawn.
+  must occur. Under the label `slow` a million and a half are drawn. On 2026-11-28 there were 1,501,070: 75,495 right, 532,159 wrong
+  with the same step, reason and figures, 892,781 refused by all, and 635 undecided. No answer differed. `spec/` took 84 s, the kernel
+  294 s, and no process more than 68 MiB. Runs before it found a view that the kernel took and two texts that `spec/` read falsely.
 - `kernel.program_mutants` plants mistakes in `check.v`. Each breaks the proof, and shows in a verdict.
 
 Trusted beside the kernel of Coq are extraction, as above, and two functions of `extract_check.v`, `iota` and `map`
@@ -419,8 +422,16 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
 
 - **The readers.** The goal is `forall P, printable P -> read (print P) = Programs [:: ([::], P)]`, with a printer of the text form and a
   predicate for its rules. Every `certified: true` and `right: true` depends on it, in that the verdict is about the Program that was read.
-  Proved so far: bytes are read as the tokens that were printed (`lines_of_text`), and tokens as lists and rows of numbers (`ints_reads`,
-  `rows_reads`). Open: tables with iotas, tilings, and the keys of steps, on tokens. `items_in_separated` and `list_in_signs` are there for it.
+  Proved so far: bytes are read as the tokens that were printed (`lines_of_text`), tokens as lists and rows of numbers (`ints_reads`,
+  `rows_reads`), and a Program of version 1 without steps, with ends in digits, as it was printed (`header_reads`). Open of version 1:
+
+  ```coq
+  good_step D g st -> read_step h P (codes op) (keys_tokens (step_keys st)) = Some st
+  ```
+
+  for steps whose tables are rows, then iotas, axes in place of digits, ends by lists, and exchanges. Tried: each value is read as
+  printed, with the lemmas of lists. The last part goes through `step_of` for every set of keys, and took over 4 minutes to compile,
+  as Coq unfolds `two_63`. Of version 2 nothing was tried.
 - **That a view keeps the bytes of a tile.** The goal, with `a := tiles_of T d` and `b := tiles_of (Viewed v T) d`:
 
   ```coq

@@ -206,3 +206,148 @@ Theorem ints_reads : reads ints ints_tokens (all small).
 Proof. by move=> l rest gl; apply: (list_in_signs number_reads). Qed.
 Theorem rows_reads : reads rows rows_tokens (all (all small)).
 Proof. by move=> l rest gl; apply: (list_in_signs ints_reads). Qed.
+
+(* ---- ends of version 1 ----                                                  *)
+Lemma number_from_reads lo : reads (number_from lo) (fun n => [:: Number n]) (fun n => (lo <= n) && small n).
+Proof. by move=> n rest /andP[le sm]; rewrite /number_from /and_then (number_reads _ sm) /need le. Qed.
+
+Lemma number_from_here lo n rest : lo <= n -> small n -> number_from lo (Number n :: rest) = Some (n, rest).
+Proof. by move=> le sm; apply: (@number_from_reads lo n rest); rewrite le. Qed.
+
+(* s:k                                                                          *)
+Definition digit_tokens (x : digit) : seq token := [:: Number (stride x); Sign (code ":"); Number (radix x)].
+Definition good_digit (x : digit) : bool := [&& 0 < stride x, small (stride x), 1 < radix x & small (radix x)].
+Lemma read_digit_number H s ts : read_digit 1 H (Number s :: ts) =
+  and_then (number_from 1) (fun s => and_then (sign ":") (fun=> and_then (number_from 1) (fun k => give (Digit s k)))) (Number s :: ts).
+Proof. by []. Qed.
+Lemma digit_reads : reads (read_digit 1 no_mesh) digit_tokens good_digit.
+Proof.
+case=> s k rest /and4P[s0 ss k1 sk].
+rewrite -[digit_tokens _ ++ _]/(Number s :: Sign (code ":") :: Number k :: rest) read_digit_number /and_then.
+by rewrite number_from_here // sign_here number_from_here // ltnW.
+Qed.
+
+Lemma braces_read xs rest : all good_digit xs ->
+  braces 1 no_mesh (in_signs "{" "}" digit_tokens xs ++ rest) = Some (xs, rest).
+Proof.
+move=> gx; rewrite /braces /and_then (list_in_signs digit_reads) //.
+rewrite /give; congr (Some (_, _)); apply/all_filterP.
+by elim: xs gx => //= x xs IH /andP[/and4P[_ _ k1 _] /IH->]; rewrite neq_ltn k1 orbT.
+Qed.
+
+(* c{s:k,..}n                                                                   *)
+Definition tile_of_blocks (e : dim) : nat := if cut_by e is Blocks c then c else 0.
+Definition dim_tokens (e : dim) : seq token :=
+  Number (tile_of_blocks e) :: in_signs "{" "}" digit_tokens (digits e) ++ [:: Number (whole e)].
+Definition good_dim (e : dim) : bool :=
+  if e is Dim (Blocks c) xs n 0 0 then
+    [&& 0 < c, small c, all good_digit xs, c * tile_count xs == n & (0 < n) && small n]
+  else false.
+Lemma dim_reads : reads (dim_1 no_mesh) dim_tokens good_dim.
+Proof.
+case=> [[c|?|?|?|?|?] xs n [|?] [|?]] rest // /and5P[c0 sc gx /eqP en gn].
+rewrite -[dim_tokens _ ++ _]/(Number c :: (in_signs "{" "}" digit_tokens xs ++ [:: Number n]) ++ rest) -catA.
+rewrite /dim_1 /and_then number_from_here //.
+have -> : at_sign "{" (in_signs "{" "}" digit_tokens xs ++ [:: Number n] ++ rest) by [].
+have/andP[n0 sn] := gn.
+by rewrite braces_read // cat1s number_from_here // /need en eqxx.
+Qed.
+
+(* [..]                                                                         *)
+Definition grid_tokens : seq dim -> seq token := in_signs "[" "]" dim_tokens.
+Lemma tiling_read es rest : all good_dim es -> prodn (map whole es) < two_63 ->
+  read_tiling 1 no_mesh (grid_tokens es ++ rest) = Some (Grid es 0 None None, rest).
+Proof.
+move=> ge le; rewrite /read_tiling.
+have -> : at_sign "[" (grid_tokens es ++ rest) by [].
+by rewrite orTb /bracket [1 == 2]/= andFb /and_then /give (list_in_signs dim_reads) // /need le.
+Qed.
+
+(* ---- a header of version 1 ----                                              *)
+Definition header_tokens (D : nat) (F T : seq dim) : seq (seq token) :=
+  [:: [:: Header 1]; [:: Word (codes "devices"); Number D];
+      Word (codes "from") :: grid_tokens F; Word (codes "to") :: grid_tokens T].
+Definition on_all (D : nat) (es : seq dim) : tiling := Grid es D None None.
+Definition good_end (D : nat) (es : seq dim) : bool :=
+  [&& all good_dim es, prodn (map whole es) < two_63 & good_tiling 1 D (on_all D es)].
+Definition good_header (D : nat) (F T : seq dim) : bool :=
+  [&& (0 < D) && (D <= most_devices), small D, good_end D F, good_end D T & map whole F == map whole T].
+Definition header_of (D : nat) (F T : option tiling) : header := Head 1 [::] (Some D) [::] [::] F T None None.
+
+Lemma read_devices_number D : D <= most_devices -> small D ->
+  read_devices [:: Number D] = Some ((D, [::]), [::]).
+Proof. by rewrite /small => le sm; rewrite /read_devices [at_sign _ _]/= /and_then /number sm /need le. Qed.
+
+Lemma header_line k h out w rest ls h' :
+  w \in map codes [:: "mesh"; "devices"; "from"; "to"]%string -> read_header_line h w rest = Some (h', [::]) ->
+  read_lines k (In_header h) out ((Word w :: rest) :: ls) = read_lines k.+1 (In_header h') out ls.
+Proof. by move=> wh e; rewrite [read_lines _ _ _ _]/= wh orTb e. Qed.
+
+Lemma begin_line k v out ls :
+  read_lines k Nowhere out ([:: Header v] :: ls) = read_lines k.+1 (In_header (new_header v)) out ls.
+Proof. by []. Qed.
+
+Lemma devices_line ts : read_header_line (new_header 1) (codes "devices") ts =
+  and_then read_devices (fun nd => give (Head 1 nd.2 (Some nd.1) [::] [::] None None None None)) ts.
+Proof. by []. Qed.
+Lemma from_line_read D ts : read_header_line (header_of D None None) (codes "from") ts =
+  and_then (read_tiling 1 no_mesh) (fun T => give (Head 1 [::] (Some D) (row_count T ++ [::]) [::] (Some T) None None None)) ts.
+Proof. by []. Qed.
+Lemma to_line_read D F ts : read_header_line (header_of D (Some F) None) (codes "to") ts =
+  and_then (read_tiling 1 no_mesh) (fun T => give (Head 1 [::] (Some D) (row_count T ++ [::]) [::] (Some F) (Some T) None None)) ts.
+Proof. by []. Qed.
+
+Lemma read_header D F T ls : good_header D F T ->
+  read_lines 1 Nowhere [::] (header_tokens D F T ++ ls) =
+  read_lines 5 (In_header (header_of D (Some (Grid F 0 None None)) (Some (Grid T 0 None None)))) [::] ls.
+Proof.
+case/and5P=> /andP[D0 Dm] sD /and3P[gF pF _] /and3P[gT pT _] _; rewrite /header_tokens !cat_cons cat0s.
+have from_read := tiling_read [::] gF pF; have to_read := tiling_read [::] gT pT; rewrite !cats0 in from_read to_read.
+rewrite begin_line (@header_line _ _ _ _ _ _ (header_of D None None)) //; last first.
+  by rewrite devices_line /and_then read_devices_number.
+rewrite (@header_line _ _ _ _ _ _ (header_of D (Some (Grid F 0 None None)) None)) //; last first.
+  by rewrite from_line_read /and_then from_read.
+rewrite (@header_line _ _ _ _ _ _ (header_of D (Some (Grid F 0 None None)) (Some (Grid T 0 None None)))) //.
+by rewrite to_line_read /and_then to_read.
+Qed.
+
+Lemma complete_header D F T : good_header D F T ->
+  complete (header_of D (Some (Grid F 0 None None)) (Some (Grid T 0 None None))) =
+  Some (header_of D (Some (Grid F 0 None None)) (Some (Grid T 0 None None)), Program D (on_all D F) (on_all D T) [::]).
+Proof.
+case/and5P=> /andP[D0 Dm] sD /and3P[gF pF tF] /and3P[gT pT tT] /eqP wE; rewrite /complete.
+have -> : device_count (header_of D (Some (Grid F 0 None None)) (Some (Grid T 0 None None))) = Some D.
+  by rewrite /device_count /= D0 Dm eqxx.
+have same_global : global_of (on_all D F) == global_of (on_all D T) by rewrite /= wE.
+rewrite -[LHS]/(if [&& good_tiling 1 D (on_all D F), good_tiling 1 D (on_all D T), global_of (on_all D F) == global_of (on_all D T) & true]
+  then Some (header_of D (Some (Grid F 0 None None)) (Some (Grid T 0 None None)), Program D (on_all D F) (on_all D T) [::]) else None).
+by rewrite tF tT same_global.
+Qed.
+
+Lemma good_signs (A : Type) (f : A -> seq token) (good : pred A) (open close : ascii) l :
+  (forall a, good a -> all good_token (f a)) -> code open \in signs -> code close \in signs -> all good l ->
+  all good_token (in_signs open close f l).
+Proof.
+move=> each o c gl; rewrite /in_signs /= o all_rcons /= c /=.
+elim: l gl => //= a l IH /andP[ga gl]; rewrite all_cat each //.
+by case: l IH gl => // b l IH gl; rewrite /= -/(separated f (b :: l)) IH.
+Qed.
+Lemma good_grid es : all good_dim es -> all good_token (grid_tokens es).
+Proof.
+move=> ge; apply: (good_signs (good := good_dim)) => //.
+case=> C xs n lo hi; rewrite /good_dim; case: C => // c; case: lo => //; case: hi => // /and5P[_ _ gx _ _].
+rewrite -[dim_tokens _]/([:: Number c] ++ in_signs "{" "}" digit_tokens xs ++ [:: Number n]) !all_cat.
+by rewrite (@good_signs _ digit_tokens good_digit "{" "}" xs).
+Qed.
+
+(* A Program without steps is read as it is printed.                            *)
+Theorem header_reads D F T : good_header D F T ->
+  read (text_bytes (header_tokens D F T)) = Programs [:: ([::], Program D (on_all D F) (on_all D T) [::])].
+Proof.
+move=> good; have/and5P[_ _ /andP[gF _] /andP[gT _] _] := good.
+rewrite /read lines_of_text; last first.
+  have good_line w es : good_token (Word w) -> all good_dim es -> all good_token (Word w :: grid_tokens es).
+    by move=> gw ge; apply/andP; split=> //; apply: good_grid.
+  by apply/and5P; split=> //; apply: good_line.
+rewrite -cats1 read_header // /read_lines /finished complete_header //.
+Qed.
