@@ -994,7 +994,7 @@ def program_mutants(work, judge, most):
     spec, _ = judged([judge, "spec"], texts, work)
     proofs = [f"theorems/{name}.v" for name in ("check_along", "check_steps", "check_correct")]
     if most is None:  # a control: without a mistake all is proved here, too
-        for file in ("program/check.v", "program/reader.v", *proofs):
+        for file in ("program/check.v", "program/reader.v", "program/certificate.v", *proofs):
             good(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder), f"{file} without a mistake")
     kept = []
     for line in (SOURCE / "program_mutants.txt").read_text().splitlines():
@@ -1004,7 +1004,7 @@ def program_mutants(work, judge, most):
         if text.count(old) != 1:
             sys.exit(f"kernel.py: mutant {name}: its text stands {text.count(old)} times in check.v")
         (folder / "program/check.v").write_text(text.replace(old, new))
-        for file in ("program/check.v", "program/reader.v"):
+        for file in ("program/check.v", "program/reader.v", "program/certificate.v"):
             good(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder), f"mutant {name}")
         if all(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder).returncode == 0 for file in proofs):
             sys.exit(f"kernel.py: mutant {name} is proved right")
