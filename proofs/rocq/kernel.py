@@ -422,8 +422,8 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
 
 - **The readers.** The goal is `forall P, printable P -> read (print P) = Programs [:: ([::], P)]`, with a printer of the text form and a
   predicate for its rules. Every `certified: true` and `right: true` depends on it, in that the verdict is about the Program that was read.
-  Proved so far: bytes are read as the tokens that were printed (`lines_of_text`), tokens as lists and rows of numbers (`ints_reads`,
-  `rows_reads`), and a Program of version 1 without steps, with ends in digits, as it was printed (`header_reads`). Open of version 1:
+  Proved so far: bytes are read as the tokens that were printed (`lines_of_text`), and tokens as lists and rows of numbers (`ints_reads`,
+  `rows_reads`). A Program of version 1 without steps, with ends in digits, is read as it was printed (`header_reads`). Open of version 1:
 
   ```coq
   good_step D g st -> read_step h P (codes op) (keys_tokens (step_keys st)) = Some st
