@@ -99,6 +99,14 @@ TEST(Smaller, products_that_commute_for_one_element_do_not) {
          "right");
 }
 
+/// Indices that are summed in both factors are two.
+TEST(Smaller, indices_of_factors_add_up) {
+  const std::string product = "(einsum \"ik,kj->ij\" x w)";
+  const std::string squares = "einsum \"ik,kj,ik,kj->ij\" x w x w";
+  expect(whole("mul " + product + " " + product, squares, "[8, 8]"), wrong);
+  expect(whole("einsum \"ij,ij->ij\" " + product + " " + product, squares, "[8, 8]"), wrong);
+}
+
 /// Of what is the same for all indices a sum says how many there are.
 TEST(Smaller, numbers_of_elements_are_those_of_the_text) {
   const std::string ones = "reduce_sum 0 (fill 1 x)";
@@ -144,6 +152,11 @@ TEST(Smaller, ends_that_are_ragged_are_looked_at) {
   expect(trimmed("1 0", "0 1", "7"), wrong);
   expect(trimmed("4 0", "0 4", "4"), wrong);
   expect(trimmed("4 0", "4 0", "4"), "right");
+  expect(trimmed("1 3", "3 1", "4"), wrong);
+  const std::string three =
+      "retile.spmd/1\nmesh d:3\nfn main(x : tile=[4] global=[8] at=[[0],[4],[3]]) -> [8]\n"
+      "y = redistribute x as [8]\nreturn y\ndenotes x\n";
+  EXPECT_EQ(extents(three, "x"), Shape{8});
   EXPECT_EQ(extents(trimmed("4 0", "4 0", "4"), "x"), Shape{2});
   EXPECT_EQ(extents(trimmed("1 0", "1 0", "7"), "x"), Shape{8});
   // A last tile that is smaller, neighbours' elements, blocks that are dealt out, a box.
