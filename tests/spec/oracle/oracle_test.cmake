@@ -94,7 +94,7 @@ endif()
 # What `check` executes can be audited: the dispatch in oracle/main.cpp, oracle/check.h and the headers that this includes have less
 # than 950 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), the headers that
 # version 2 of Programs is about less than 700 more, those that addends are about less than 300, those that modules are about less than
-# 900, and no header has more than 300 lines.
+# 1000, and no header has more than 300 lines.
 # The other verbs are not on that path. Files are named by their paths below spec/.
 function(count_lines out file)
   file(READ "${SPEC}/${file}" text)
@@ -148,6 +148,8 @@ set(modules
     oracle/check_module.h
     programs/tensor.h
     programs/polynomial.h
+    programs/einsum.h
+    programs/enclosure.h
     programs/local_ops.h
     programs/spmd.h
     programs/spmd_judge.h
@@ -170,8 +172,8 @@ if(code LESS 100 OR NOT code LESS 300)
 endif()
 count_files(code ${modules})
 message("${code} lines of code more in: ${modules}")
-if(code LESS 300 OR NOT code LESS 900)
-  complain("modules have ${code} lines, expected less than 900")
+if(code LESS 300 OR NOT code LESS 1000)
+  complain("modules have ${code} lines, expected less than 1000")
 endif()
 foreach(needed IN ITEMS ${version_2} ${addends} ${modules} program/check.h program/blocks.h program/text.h program/tokens.h paper/fig11_cost.h paper/notation.h)
   if(NOT needed IN_LIST seen)
