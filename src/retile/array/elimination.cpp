@@ -111,7 +111,7 @@ class Packing {
   [[nodiscard]] static std::optional<Packing> of(const std::vector<std::vector<Weight>>& alone,
                                                  const std::vector<Pair>& pairs) {
     Packing out;
-    Sums all;
+    Sums all = {0, 0, 0};
     for (const auto& table : alone) out.look_at(table, all);
     for (const Pair& pair : pairs) out.look_at(pair.table, all);
     for (Wide& unit : out.units_) unit = std::max(unit, Wide{1});
