@@ -402,7 +402,7 @@ void expect_bounded(const std::string& text, Size devices, Size limit, int& exac
 
 TEST(Choose, shared_ones_within_a_limit) {
   int exact = 0, over = 0, all = 0;
-  for (Size limit = support::instrumented ? 40 : 20; limit < 60; ++limit, ++all) {
+  for (Size limit = support::instrumented ? 46 : 20; limit < 60; limit += 2, ++all) {
     expect_bounded(residual + " : [4, 6]\n", 4, limit, exact, over);
   }
   // Where the price of an element of inputs finds none that is best, the bound stays below.
