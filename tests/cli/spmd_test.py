@@ -142,6 +142,27 @@ class Modules(Case):
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                 self.assertIn(words, done.stderr)
 
+    def test_times_of_schedules_are_those_of_plans_and_fit(self):
+        # One gather along two dimensions has one latency.
+        text = "retile.array/1\narray x[2,64] w[64,2]\ny[i,j] += x[i,k] * w[k,j]\nreturn y : [2, 2]\n"
+        links = ["--network", "*:100kB/s:130us"]
+        found = json.loads(retile("partition", "-", "--choose", "--devices", "4", "--dtype", "f64", *links, "--json", stdin=text).stdout)
+        self.assertEqual(self.time_of(found["module"], links), found["best"]["time_ps"])
+        by_hand = retile("partition", "-", "--schedule", "y=i:2,j:2", stdin=text).stdout
+        self.assertLessEqual(found["best"]["time_ps"], self.time_of(by_hand, links))
+        # Sums of times beyond 63 bits.
+        text = "retile.array/1\narray x[4,8] at root w[8,8] at root\ny[i,j] += x[i,k] * w[k,j]\no[i,j] = y[i,j] + x[i,j]\nreturn o at root\n"
+        done = retile("partition", "-", "--choose", "--devices", "2", "--network", "*:1GB/s:5000000s", stdin=text)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("63 bits", done.stderr)
+        # Slow links do not keep inputs from being small.
+        text = "retile.array/1\narray x[4,8] w[8,4]\ny[i,j] += x[i,k] * w[k,j]\nz[i,j] = y[i,j] + y[j,i]\nreturn z\n"
+        for links in ("*:1B/s:0s", "*:1GB/s:1000s", "*:450GB/s:5us"):
+            with self.subTest(links):
+                done = retile("partition", "-", "--choose", "--devices", "4", "--memory-limit", "64", "--network", links, stdin=text)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("inputs 64 bytes a device", done.stdout)
+
     def time_of(self, module, links):
         """What the redistributions of a module take, each by its plan for a network."""
         lines = module.splitlines()

@@ -32,7 +32,8 @@ constexpr Size infinite = std::numeric_limits<Size>::max();
 constexpr Size most_second_work = Size{1} << 30;
 /// Prices of an element of inputs are so many parts of one that is moved.
 constexpr Wide price_unit = Wide{1} << 10;
-constexpr Wide most_price = Wide{1} << 50;
+/// Beyond it an element of inputs outweighs all that is moved.
+constexpr Wide most_price = Wide{1} << 74;
 
 std::vector<Size> prime_factors(Size n) {
   std::vector<Size> out;
@@ -283,7 +284,6 @@ class Choosing {
 
   // Any statements: the least sum over all of them, by elimination.
 
-  /// A number of redistributions between two statements, or at one.
   void choose_dag(ChoiceReport& out) {
     std::vector<std::vector<Weight>> alone(placements_.size());
     for (std::size_t s = 0; s < placements_.size(); ++s) {
@@ -304,8 +304,11 @@ class Choosing {
            .message = "too many statements hang together: their candidates have more than 2^22 "
                       "combinations at one place"}};
     }
-    const auto best = limit() ? within_limit(all, out) : all.solve();
+    auto best = all.solve();
+    if (!best) fail_unlinked();
+    if (limit()) best = within_limit(all, out);
     if (!best) fail_limit();
+    if (cost_of(*best) == infinite) fail_overflow();
     out.best = choice_of(*best);
     if (limit()) {
       out.sought_second = false;
@@ -412,7 +415,7 @@ class Choosing {
       std::vector<std::vector<Weight>> alone = all.alone();
       alone[s][best[s]] = Weight::infinite();
       const auto other = all.solve(alone);
-      if (other) offer_second(choice_of(*other), out);
+      if (other && cost_of(*other) != infinite) offer_second(choice_of(*other), out);
     }
   }
   static void offer_second(Choice choice, ChoiceReport& out) {
@@ -426,15 +429,15 @@ class Choosing {
   /// schedule, and a bound below all that fit. [Everett 1963]
   std::optional<Assignment> within_limit(const Elimination& all, ChoiceReport& out) {
     std::optional<Assignment> best;
-    Size best_cost = infinite;
+    std::pair<Size, Size> least = {infinite, infinite};  // of cost and inputs
     Size bound = 0;
     const auto offer = [&](const Assignment& found) {
-      const Size cost = cost_of(found);
-      if (inputs_of(found) > *limit() || cost >= best_cost) return;
+      const std::pair rank(cost_of(found), inputs_of(found));
+      if (rank.second > *limit() || rank >= least) return;
       best = found;
-      best_cost = cost;
+      least = rank;
     };
-    /// Whether what is best at this price fits.
+    // Whether what is best at this price fits.
     const auto tried = [&](Wide price) {
       std::vector<std::vector<Weight>> alone = all.alone();
       for (std::size_t s = 0; s < alone.size(); ++s) {
@@ -445,7 +448,7 @@ class Choosing {
         }
       }
       const auto found = all.solve(alone);
-      if (!found) return true;
+      if (!found) fail_overflow();  // without a price there is one
       const Size inputs = inputs_of(*found);
       const Wide sum =
           static_cast<Wide>(cost_of(*found)) * price_unit + static_cast<Wide>(inputs) * price;
@@ -461,28 +464,28 @@ class Choosing {
       Wide high = price_unit;
       while (!tried(high) && high < most_price) high *= 16;
       Wide low = high == price_unit ? 0 : high / 16;
-      while (high - low > 1 && bound < best_cost && high - low > high / 64) {
+      while (high - low > 1 && bound < least.first && high - low > high / 64) {
         const Wide middle = low + (high - low) / 2;
         (tried(middle) ? high : low) = middle;
       }
     }
     if (!best) return std::nullopt;
-    best = polished(*std::move(best), best_cost);
+    best = polished(*std::move(best), least);
     out.lower_bound = std::min(bound, cost_of(*best));
     return best;
   }
   /// One statement after the other cut in the best way that fits, as the others are.
-  Assignment polished(Assignment at, Size cost_now) {
+  Assignment polished(Assignment at, std::pair<Size, Size> now) {
     for (bool more = true; more;) {
       more = false;
       for (std::size_t s = 0; s < at.size(); ++s) {
         for (std::size_t c = 0; c < placements_[s].size(); ++c) {
           Assignment other = at;
           other[s] = c;
-          const Size cost = cost_of(other);
-          if (cost >= cost_now || inputs_of(other) > *limit()) continue;
+          const std::pair rank(cost_of(other), inputs_of(other));
+          if (rank >= now || rank.second > *limit()) continue;
           at = std::move(other);
-          cost_now = cost;
+          now = rank;
           more = true;
         }
       }
@@ -760,25 +763,33 @@ class Choosing {
     return out;
   }
 
-  [[noreturn]] void fail_limit() {
-    if (!limit()) {
-      Diagnostic none{.code = Code::infeasible,
-                      .message = "no redistributions lead from statement to statement"};
-      if (unpriced_) none.notes.push_back("of one: " + unpriced_->message);
-      throw text::Failure{std::move(none)};
-    }
+  [[noreturn]] void fail_unlinked() const {
+    Diagnostic none{.code = Code::infeasible,
+                    .message = "no redistributions lead from statement to statement"};
+    if (unpriced_) none.notes.push_back("of one: " + unpriced_->message);
+    throw text::Failure{std::move(none)};
+  }
+  [[noreturn]] static void fail_overflow() {
+    throw text::Failure{{.code = Code::size_overflow,
+                         .message = "what all redistributions cost does not fit in 63 bits"}};
+  }
+  [[noreturn]] void fail_limit() const {
+    if (!limit()) fail_unlinked();
     Size least = 0;
     for (const auto& placements : placements_) {
       Size smallest = infinite;
       for (const Placement& placement : placements) smallest = std::min(smallest, placement.inputs);
-      least += smallest;
+      least = checked_add(least, smallest).value_or(infinite);
     }
-    throw text::Failure{
-        {.code = Code::infeasible,
-         .message = fmt::format("no schedule keeps the inputs of all statements within {} bytes",
-                                *options_.memory_limit_bytes),
-         .notes = {fmt::format("on {} devices they take at least {} bytes", options_.devices,
-                               least * options_.element_bytes)}}};
+    Diagnostic none{
+        .code = Code::infeasible,
+        .message = fmt::format("no schedule keeps the inputs of all statements within {} bytes",
+                               *options_.memory_limit_bytes)};
+    if (const auto bytes = checked_mul(least, options_.element_bytes)) {
+      none.notes.push_back(
+          fmt::format("on {} devices they take at least {} bytes", options_.devices, *bytes));
+    }
+    throw text::Failure{std::move(none)};
   }
 
   Choice choice_of(const Assignment& assignment) {
@@ -792,7 +803,7 @@ class Choosing {
       outputs = checked_add(outputs, placement.output).value_or(infinite);
     }
     out.costs = costs_of(assignment);
-    out.cost = std::accumulate(out.costs.begin(), out.costs.end(), Size{0});
+    out.cost = cost_of(assignment);
     out.input_bytes = inputs * options_.element_bytes;
     out.temporary_bytes = checked_mul(outputs, options_.element_bytes).value_or(infinite);
     return out;

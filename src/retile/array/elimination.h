@@ -25,7 +25,7 @@ struct Weight {
     if (a.first != b.first) return a.first < b.first;
     return a.second != b.second ? a.second < b.second : a.third < b.third;
   }
-  /// Infinite where one is, or where a sum is no Size any more.
+  /// Infinite where one is, or where a part has no room for its sum.
   friend Weight operator+(const Weight& a, const Weight& b);
 };
 

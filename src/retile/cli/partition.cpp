@@ -121,7 +121,8 @@ std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& n
 
 /// What one redistribution takes; picoseconds.
 Result<Size> time_on(const network::Network& known, const Problem& problem, Size element_bytes) {
-  const auto planned = network::plan(problem, known, {.element_bytes = element_bytes});
+  const auto planned =
+      network::plan(problem, known, {.element_bytes = element_bytes, .steps = Scope::several_dims});
   if (!planned) return refuse(planned.error());
   return planned->time;
 }
