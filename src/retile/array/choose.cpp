@@ -306,7 +306,7 @@ class Choosing {
     }
     auto best = all.solve();
     if (!best) fail_unlinked();
-    if (limit()) best = within_limit(all, out);
+    if (limit()) best = within_limit(all, *best, out);
     if (!best) fail_limit();
     if (cost_of(*best) == infinite) fail_overflow();
     out.best = choice_of(*best);
@@ -339,7 +339,7 @@ class Choosing {
       if (next.statement == event.statement) {
         for (std::size_t c = 0; c < event.layouts.size(); ++c) {
           Weight& weight = alone[event.statement][c];
-          weight = weight + moved(spellings_[event.layouts[c]], spellings_[next.layouts[c]]);
+          weight = weight + weight_of(cost_between(event.layouts[c], next.layouts[c]));
         }
         continue;
       }
@@ -427,17 +427,29 @@ class Choosing {
 
   /// Least cost where elements of inputs have a price, too, which is raised until they fit. That gives a
   /// schedule, and a bound below all that fit. [Everett 1963]
-  std::optional<Assignment> within_limit(const Elimination& all, ChoiceReport& out) {
+  /// \param free  what costs least at any size
+  std::optional<Assignment> within_limit(const Elimination& all, const Assignment& free,
+                                         ChoiceReport& out) {
     std::optional<Assignment> best;
     std::pair<Size, Size> least = {infinite, infinite};  // of cost and inputs
     Size bound = 0;
-    const auto offer = [&](const Assignment& found) {
+    // Whether this, which is best at a price, fits.
+    const auto fits = [&](const Assignment& found, Wide price) {
       const std::pair rank(cost_of(found), inputs_of(found));
-      if (rank.second > *limit() || rank >= least) return;
-      best = found;
-      least = rank;
+      const Wide sum =
+          static_cast<Wide>(rank.first) * price_unit + static_cast<Wide>(rank.second) * price;
+      const Wide most = static_cast<Wide>(*limit()) * price;
+      if (sum > most) {
+        // A cost is whole.
+        bound = std::max(bound, static_cast<Size>((sum - most + price_unit - 1) / price_unit));
+      }
+      if (rank.second > *limit()) return false;
+      if (rank < least) {
+        best = found;
+        least = rank;
+      }
+      return true;
     };
-    // Whether what is best at this price fits.
     const auto tried = [&](Wide price) {
       std::vector<std::vector<Weight>> alone = all.alone();
       for (std::size_t s = 0; s < alone.size(); ++s) {
@@ -449,27 +461,18 @@ class Choosing {
       }
       const auto found = all.solve(alone);
       if (!found) fail_overflow();  // without a price there is one
-      const Size inputs = inputs_of(*found);
-      const Wide sum =
-          static_cast<Wide>(cost_of(*found)) * price_unit + static_cast<Wide>(inputs) * price;
-      const Wide most = static_cast<Wide>(*limit()) * price;
-      if (sum > most) {
-        // A cost is whole.
-        bound = std::max(bound, static_cast<Size>((sum - most + price_unit - 1) / price_unit));
-      }
-      offer(*found);
-      return inputs <= *limit();
+      return fits(*found, price);
     };
-    if (!tried(0)) {
+    if (!fits(free, 0)) {
       Wide high = price_unit;
       while (!tried(high) && high < most_price) high *= 16;
+      if (!best) return std::nullopt;
       Wide low = high == price_unit ? 0 : high / 16;
       while (high - low > 1 && bound < least.first && high - low > high / 64) {
         const Wide middle = low + (high - low) / 2;
         (tried(middle) ? high : low) = middle;
       }
     }
-    if (!best) return std::nullopt;
     best = polished(*std::move(best), least);
     out.lower_bound = std::min(bound, cost_of(*best));
     return best;

@@ -40,8 +40,7 @@ struct ModuleVerdict {
   std::string why_undecided = {};
   std::vector<Route> routes;
   /// Values are polynomials of at most this degree in elements of the parameters, in numbers drawn for addends,
-  /// and in maxima and
-  /// results of functions; no coefficient is above 2^coefficient_bits.
+  /// and in maxima and results of functions; no coefficient is above 2^coefficient_bits.
   Size degree = 1;
   Size coefficient_bits = 0;
   /// What was drawn: the seed says all of it again. Two primes where there are maxima or functions, else one.
