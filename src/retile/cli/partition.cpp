@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* partition_footer = R"HELP(
 With --choose the schedule is looked for that moves fewest elements, as the planner's best
-redistributions do, of those in which every device has work. With --network it is the one whose redistributions take the least time together, each by the plan for that network.
+redistributions do, of those in which every device has work. Tactics of the file are kept, and what they
+leave is chosen. With --network it is the one whose redistributions take the least time together, each by the plan for that network.
 `retile lower MODULE --network LINKS` prints these plans.
 
 With --what-if a table says what the cheapest schedule costs for each number of devices within each limit.
