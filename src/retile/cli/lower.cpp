@@ -9,11 +9,13 @@
 #include "retile/cli/many.h"
 #include "retile/cli/network.h"
 #include "retile/cli/verb.h"
+#include "retile/core/names.h"
 #include "retile/emit/emit.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
+#include "retile/spmd/emit/mpi_c.h"
 #include "retile/spmd/judge.h"
 
 namespace retile::cli {
@@ -22,7 +24,8 @@ namespace {
 
 constexpr const char* lower_footer = R"(
 Instead of --mesh, FROM and TO: a file with a module, retile.spmd/1, or - for stdin. It is printed with
-the steps of every redistribution; with --network and --dtype these are plans for that network.
+the steps of every redistribution; with --network and --dtype these are plans for that network. With
+--as mpi-c a C program is printed that runs it on that many processes and compares every element.
 
 Exit codes: 0 a Program, 1 none of --collectives or within --memory-limit, 2 the input cannot be read or --as cannot say the
 plan, 3 more than 2^22 transfers of an exchange.
@@ -36,6 +39,7 @@ Examples:
   retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB
   retile lower --many parameters.jsonl --rank 0 --json
   retile lower listing_3.spmd
+  retile lower listing_3.spmd --as mpi-c
   retile lower listing_3.spmd --network '*:50GB/s:15us')";
 
 class LowerVerb final : public Verb {
@@ -88,11 +92,11 @@ class LowerVerb final : public Verb {
     if (many_) return settle_many();
     if (rank_) return Complaint{"--rank is for --many"};
     if (!is_module()) return problem_.missing();
-    if (node_ || form_ || json_ || direct_ || planning_.collectives || planning_.one_dim ||
+    if (node_ || json_ || direct_ || planning_.collectives || planning_.one_dim ||
         planning_.memory_limit || planning_.cost) {
       return Complaint{"a module is printed as a module, with plans of its own or for a --network"};
     }
-    return std::nullopt;
+    return form_ ? settle_module_form() : std::nullopt;
   }
   [[nodiscard]] Outcome work() const override {
     if (many_) return many();
@@ -127,6 +131,18 @@ class LowerVerb final : public Verb {
     return problem_.from && !problem_.to && !problem_.mesh &&
            problem_.from->find_first_of("[{(<") == std::string::npos;
   }
+  [[nodiscard]] std::optional<Complaint> settle_module_form() const {
+    if (*form_ != emit::form_names[static_cast<std::size_t>(emit::Form::mpi_c)]) {
+      return Complaint{fmt::format("no module is printed as {}", shown_name(*form_)),
+                       {"--as mpi-c writes a module as a C program"}};
+    }
+    if (network_ || planning_.dtype) {
+      return Complaint{"a module in C has elements and plans of its own",
+                       {"`retile lower MODULE --network LINKS | retile lower - --as mpi-c` takes "
+                        "those for a network"}};
+    }
+    return std::nullopt;
+  }
   [[nodiscard]] std::optional<Complaint> settle_many() const {
     if (form_ || direct_)
       return Complaint{"--as and --direct are of one array, and --many names several"};
@@ -157,6 +173,10 @@ class LowerVerb final : public Verb {
     const std::string source = *problem_.from == "-" ? "stdin" : *problem_.from;
     const auto module = spmd::read_module({.text = *text, .source = source, .numbered = true});
     if (!module) return failed(module.error());
+    if (form_) {
+      auto program = spmd::mpi_c(*module, *text);
+      return program ? Outcome{.out = *std::move(program)} : failed(program.error());
+    }
     auto planner = module_planner(*module);
     if (!planner) return failed(planner.error());
     auto out = spmd::lowered(*module, *text, *planner);
