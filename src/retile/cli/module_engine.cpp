@@ -68,7 +68,8 @@ Outcome run_module(const Processes& processes, const ModuleRequest& request,
   if (!routes) return failed(routes.error());
   lift_memory_limit();
   const ElementType type = request.values.data.type.value_or(ElementType{});
-  const auto report = spmd::run(processes, request.module, *routes, type, make);
+  const auto report = spmd::run(processes, request.module, *routes, type, make,
+                                 {request.values.data.input, request.values.data.output});
   if (!report) return failed(report.error());
   return {.exit = report->difference ? Exit::no : Exit::yes,
           .out = request.values.json ? report_json(request.module, *report) + "\n"

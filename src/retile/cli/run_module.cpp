@@ -5,13 +5,33 @@
 
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "retile/cli/built.h"
 #include "retile/cli/launch.h"
 #include "retile/cli/run.h"
+#include "retile/exec/npy/npy.h"
 #include "retile/exec/sim/executor.h"
+#include "retile/run/files.h"
 
 namespace retile::cli {
+
+namespace {
+
+/// What the files of all parameters hold.
+Result<ElementType> type_of_inputs(const ModuleRequest& request) {
+  std::vector<run::NamedArray> arrays;
+  for (std::size_t x = 0; x < request.module.parameters; ++x) {
+    const spmd::Value& value = request.module.values[x];
+    arrays.push_back({value.name, value.type.layout().global()});
+  }
+  const run::RunOptions& data = request.values.data;
+  const auto files = run::open_inputs(arrays, data.input, data.type);
+  if (!files) return refuse(files.error());
+  return files->empty() ? data.type.value_or(ElementType{}) : files->front().header().type;
+}
+
+}  // namespace
 
 Result<ModuleRequest> read_module_request(std::string text, const std::string& source) {
   ModuleRequest out;
@@ -31,12 +51,15 @@ bool RunVerb::is_module() const {
 }
 
 std::optional<Complaint> RunVerb::settle_module() const {
-  bool has_files = false;
-  for (const auto& [option, path] : given_.files()) has_files = has_files || *path;
-  if (has_files || given_.repeat || given_.collectives || given_.explain) {
-    return Complaint{"a module makes its own parameters, and runs once",
+  if (given_.input_tiles || given_.output_tiles || given_.repeat || given_.collectives ||
+      given_.explain) {
+    return Complaint{"a module's parameters and result are whole arrays, and it runs once",
                      {"of the options it takes -n, --backend, --dtype, --strategy, --memory-limit, "
-                      "--timeout and --json"}};
+                      "--input, --output, --timeout and --json"}};
+  }
+  if (given_.output && !given_.input) {
+    return Complaint{"a module makes its own parameters, and what it returns for them is not written",
+                     {"--input 'folder/{}.npy' takes those of files"}};
   }
   return std::nullopt;
 }
@@ -52,6 +75,11 @@ tl::expected<ModuleRequest, Outcome> RunVerb::module_request(const Place& place)
   auto values = Preparation(given_, place).values(request->module.devices);
   if (!values) return tl::unexpected(values.error());
   request->values = *std::move(values);
+  if (!request->values.data.input.empty() && !place.program_text) {
+    const auto type = type_of_inputs(*request);
+    if (!type) return tl::unexpected(failed(Exit::usage, type.error()));
+    request->values.data.type = *type;
+  }
   if (request->values.backend != Backend::cuda) return *std::move(request);
   return tl::unexpected(
       failed(Exit::usage, {.code = Code::unsupported,
@@ -72,7 +100,8 @@ Outcome RunVerb::work_on_module() const {
                                     fmt::format("-n{}", request->module.devices)};
   for (const auto& [name, value] :
        {std::pair("--dtype=", &given_.dtype), std::pair("--memory-limit=", &given_.memory_limit),
-        std::pair("--strategy=", &given_.strategy)}) {
+        std::pair("--strategy=", &given_.strategy), std::pair("--input=", &given_.input),
+        std::pair("--output=", &given_.output)}) {
     if (*value) words.push_back(name + **value);
   }
   if (given_.json) words.emplace_back("--json");
@@ -92,9 +121,13 @@ Outcome RunVerb::work_on_module_in_job(const Job& job) const {
   const std::string text = processes.broadcast(first && request ? request->source->text : "", 0);
   if (first && !request) return request.error();
   if (text.empty()) return {.exit = static_cast<Exit>(code)};
+  // Process 0 has looked what files hold; whether all see them is known when they open them.
+  const std::string descr = processes.broadcast(
+      first && request->values.data.type ? npy_descr(*request->values.data.type) : "", 0);
   if (!first) request = module_request({.trusting = true, .program_text = text});
   if (!request)
     return request.error();  // on all processes but the first, which has read the same text
+  if (!descr.empty()) request->values.data.type = *npy_element_type(descr);
   const ElementType type = request->values.data.type.value_or(ElementType{});
   request->values.how.element_type = type;
   const Outcome out = modules_(processes, *request, [&](const Program& program) {

@@ -40,6 +40,21 @@ using Progress = std::function<void(std::string_view stage, Size done, Size tota
                                          const std::optional<ElementType>& type,
                                          std::string_view role = "is redistributed");
 
+/// An array that a run begins with.
+struct NamedArray {
+  std::string name;
+  Shape shape;
+};
+
+/// Opens a .npy file for each array. All must hold elements of one type, in this machine's order of bytes. Not
+/// collective.
+/// \param pattern  of their paths, in which {} is the name of the array; of a single one without {}, too
+/// \param type  the type that was asked for
+/// \error bad_argument (no {}), bad_file
+[[nodiscard]] Result<std::vector<NpyFile>> open_inputs(std::span<const NamedArray> arrays,
+                                                       std::string_view pattern,
+                                                       const std::optional<ElementType>& type);
+
 /// What moves through files, with the buffer that it takes.
 class Buffer {
  public:
@@ -111,10 +126,13 @@ class Sink {
   [[nodiscard]] static Result<Sink> create(const Processes& processes, const std::string& path,
                                            const Layout& to, const Source& source);
 
-  /// Collective: writes the outputs of the executor's devices and puts the file in its place. Of the
+  /// The bytes of a device's tile.
+  using TileOf = std::function<std::span<const std::byte>(Size device)>;
+  /// Collective: writes the tiles of this process's devices and puts the file in its place. Of the
   /// devices that hold the same tile, the first one writes.
   /// \error file_error, on all processes; then no file was left behind
-  [[nodiscard]] Result<void> write(Executor& executor, const Layout& to, Buffer& buffer,
+  [[nodiscard]] Result<void> write(const Processes& processes, Executor::Devices devices,
+                                   const TileOf& tile_of, const Layout& to, Buffer& buffer,
                                    const Progress& progress);
 
  private:

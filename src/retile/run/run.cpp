@@ -288,8 +288,14 @@ Result<Report> Runner::run() {
     if (auto done = tile_sink->write(executor_, told); !done) return fail(done);
   }
   if (!sink) return report_;
-  if (auto done = sink->write(executor_, program_.array_to(), buffer_, told); !done)
+  const auto tile_of = [this](Size device) {
+    return std::span<const std::byte>(executor_.output(device));
+  };
+  if (auto done = sink->write(processes_, executor_.devices(), tile_of, program_.array_to(), buffer_,
+                              told);
+      !done) {
     return fail(done);
+  }
   measure();  // writing took buffers, too
   return report_;
 }

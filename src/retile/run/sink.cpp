@@ -106,21 +106,21 @@ Result<void> Sink::receive_tile(const Processes& processes, const Layout& to, Si
   return mine;
 }
 
-Result<void> Sink::write(Executor& executor, const Layout& to, Buffer& buffer,
+Result<void> Sink::write(const Processes& processes, Executor::Devices devices,
+                         const TileOf& tile_of, const Layout& to, Buffer& buffer,
                          const Progress& progress) {
-  const Processes& processes = executor.processes();
-  const auto [first, count] = executor.devices();
+  const auto [first, count] = devices;
   const std::vector<bool> writes = writers(to);
   Size total = 0;
   for (Size device = first; device < first + count; ++device) {
-    total += static_cast<Size>(executor.output(device).size());
+    total += static_cast<Size>(tile_of(device).size());
   }
   Size done = 0;
   progress("write", 0, total);
   const auto written = [&](Size bytes) { progress("write", done += bytes, total); };
   Result<void> mine;
   for (Size device = first; device < first + count && mine; ++device) {
-    const std::span<const std::byte> tile = executor.output(device);
+    const std::span<const std::byte> tile = tile_of(device);
     if (!writes[static_cast<std::size_t>(device)]) {
       written(static_cast<Size>(tile.size()));
     } else if (file_) {

@@ -7,6 +7,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/run/files.h"
+#include "retile/run/tiles.h"
 
 namespace retile::run {
 namespace {
@@ -54,6 +55,38 @@ Result<NpyFile> open_input(const std::string& path, const Shape& shape,
                                npy_descr(*type)));
   }
   return file;
+}
+
+Result<std::vector<NpyFile>> open_inputs(std::span<const NamedArray> arrays,
+                                         std::string_view pattern,
+                                         const std::optional<ElementType>& type) {
+  const bool named = is_tile_pattern(pattern);
+  if (!named && arrays.size() != 1) {
+    return refuse({.code = Code::bad_argument,
+                   .message = fmt::format("{{}} must stand in the path once, for the names of {} arrays",
+                                          arrays.size()),
+                   .source = std::string(pattern)});
+  }
+  std::vector<NpyFile> out;
+  for (const NamedArray& array : arrays) {
+    const std::string path = named ? path_with(pattern, array.name) : std::string(pattern);
+    auto file = open_input(path, array.shape, type, fmt::format("is what {} is", array.name));
+    if (!file) return refuse(file.error());
+    const NpyHeader& header = file->header();
+    const auto refused = [&](std::string message) {
+      return refuse({.code = Code::bad_file, .message = std::move(message), .source = path});
+    };
+    if (header.descr != npy_descr(header.type)) {
+      return refused(fmt::format("holds elements of type {}, and they are computed with as {}",
+                                 header.descr, npy_descr(header.type)));
+    }
+    if (!out.empty() && header.type != out.front().header().type) {
+      return refused(fmt::format("holds elements of type {}, and those of {} are {}", header.descr,
+                                 arrays.front().name, out.front().header().descr));
+    }
+    out.push_back(*std::move(file));
+  }
+  return out;
 }
 
 Result<Source> Source::open(const Processes& processes, const std::string& path,

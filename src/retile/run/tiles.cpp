@@ -29,11 +29,15 @@ bool is_tile_pattern(std::string_view pattern) {
          pattern.find(number_place, at + 1) == std::string_view::npos;
 }
 
-std::string tile_path(std::string_view pattern, Size number) {
-  RETILE_ASSERT(is_tile_pattern(pattern), "a pattern that names no file for a device");
+std::string path_with(std::string_view pattern, std::string_view name) {
+  RETILE_ASSERT(is_tile_pattern(pattern), "a pattern that names no file for anything");
   const std::size_t at = pattern.find(number_place);
-  return fmt::format("{}{}{}", pattern.substr(0, at), number,
+  return fmt::format("{}{}{}", pattern.substr(0, at), name,
                      pattern.substr(at + number_place.size()));
+}
+
+std::string tile_path(std::string_view pattern, Size number) {
+  return path_with(pattern, fmt::format("{}", number));
 }
 
 std::optional<Size> first_with_elements(const Layout& layout) {

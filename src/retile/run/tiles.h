@@ -26,6 +26,8 @@ namespace retile::run {
 /// Whether `{}` stands in it exactly once: `in/tile-{}.npy`.
 [[nodiscard]] bool is_tile_pattern(std::string_view pattern);
 
+/// A path with something in the place of `{}`. Precondition (asserted): is_tile_pattern(pattern).
+[[nodiscard]] std::string path_with(std::string_view pattern, std::string_view name);
 /// The file of a device of this number. Precondition (asserted): is_tile_pattern(pattern).
 [[nodiscard]] std::string tile_path(std::string_view pattern, Size number);
 

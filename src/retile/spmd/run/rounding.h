@@ -27,7 +27,11 @@ class Rounding {
     double off = 0;
   };
 
-  explicit Rounding(double unit) : unit_(unit) {}
+  /// \param most  values may come out as infinities where they could be larger; NotFinite is thrown then
+  /// \param least  what is not 0 and smaller may come out as 0
+  explicit Rounding(double unit, double most = std::numeric_limits<double>::infinity(),
+                    double least = 0)
+      : unit_(unit), most_(most), least_(least) {}
 
   /// How far from the number a value may be that was worked out in another order.
   [[nodiscard]] double tolerance(const Value& a) const {
@@ -38,17 +42,18 @@ class Rounding {
   /// What is written or drawn has at most one rounding.
   [[nodiscard]] static Value from(Size number) { return of(static_cast<double>(number)); }
   [[nodiscard]] static Value of(double number) { return {number, std::abs(number), 1, 0}; }
-  [[nodiscard]] static Value add(const Value& a, const Value& b) {
-    return {a.number + b.number, a.magnitude + b.magnitude, std::max(a.roundings, b.roundings) + 1,
-            a.off + b.off};
+  [[nodiscard]] Value add(const Value& a, const Value& b) const {
+    return within({a.number + b.number, a.magnitude + b.magnitude,
+                   std::max(a.roundings, b.roundings) + 1, a.off + b.off});
   }
-  [[nodiscard]] static Value sub(const Value& a, const Value& b) {
-    return {a.number - b.number, a.magnitude + b.magnitude, std::max(a.roundings, b.roundings) + 1,
-            a.off + b.off};
+  [[nodiscard]] Value sub(const Value& a, const Value& b) const {
+    return within({a.number - b.number, a.magnitude + b.magnitude,
+                   std::max(a.roundings, b.roundings) + 1, a.off + b.off});
   }
-  [[nodiscard]] static Value mul(const Value& a, const Value& b) {
-    return {a.number * b.number, a.magnitude * b.magnitude, a.roundings + b.roundings + 1,
-            a.off * (b.magnitude + b.off) + a.magnitude * b.off};
+  [[nodiscard]] Value mul(const Value& a, const Value& b) const {
+    const bool is_zero = a.magnitude + a.off == 0 || b.magnitude + b.off == 0;
+    return within({a.number * b.number, a.magnitude * b.magnitude, a.roundings + b.roundings + 1,
+                   a.off * (b.magnitude + b.off) + a.magnitude * b.off + (is_zero ? 0 : least_)});
   }
   [[nodiscard]] static Value max(const Value& a, const Value& b) {
     return {std::max(a.number, b.number), std::max(a.magnitude, b.magnitude),
@@ -78,12 +83,19 @@ class Rounding {
     return all / (1 - all) * (a.magnitude + a.off) + a.off;
   }
   /// A number that is off by so much before it is rounded, by a function to two units.
-  [[nodiscard]] static Value made(double number, double off) {
+  [[nodiscard]] Value made(double number, double off) const {
     if (!std::isfinite(number) || !std::isfinite(off)) throw NotFinite{};
-    return {number, std::abs(number), 2, off};
+    return within({number, std::abs(number), 2, number == 0 && off == 0 ? 0 : off + least_});
+  }
+  /// What is not sure to be a number of the type is none.
+  [[nodiscard]] Value within(const Value& a) const {
+    if (a.magnitude + a.off > most_) throw NotFinite{};
+    return a;
   }
 
   double unit_;
+  double most_;
+  double least_;
 };
 
 }  // namespace retile::spmd

@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "multiplying.h"
+#include "retile/exec/npy/npy.h"
 #include "retile/exec/npy/splitmix.h"
+#include "retile/run/files.h"
 #include "retile/spmd/arithmetic.h"
 #include "retile/spmd/tensor.h"
 #include "rounding.h"
@@ -148,6 +150,85 @@ class Generator {
   Drawing drawing_;
 };
 
+/// Thrown where a file cannot be read.
+struct Unread {
+  Diagnostic why;
+};
+
+/// What parameters are: numbers that are made up, or those of files. \tparam T  what files hold
+template <typename T>
+class Parameters {
+ public:
+  Parameters(const Module& module, const Drawing& drawing, const std::vector<NpyFile>& files)
+      : module_(module), generator_(drawing), files_(files) {}
+
+  /// The tile of a device. \exception Unread
+  void tile(std::size_t x, Size d, Tensor<T>& out) const {
+    const Layout& layout = module_.values[x].type.layout();
+    if (!files_.empty()) return read(TileReader(files_[x], layout, d), out.elements);
+    for_each_element(layout, out.shape, d, [&](std::size_t global, std::size_t local) {
+      out.elements[local] =
+          static_cast<T>(generator_.value(x, layout.addend(d), static_cast<Size>(global)));
+    });
+  }
+
+  /// A box of what the parameter means, in the arithmetic A. \exception Unread, NotFinite, Undecided
+  template <typename A>
+  Tensor<typename A::Value> box(const A& a, std::size_t x, const Box& box) const {
+    const auto count = checked_product(box.extent);
+    if (!count || *count > most_in_tensor) {
+      throw Undecided{"more than 2^28 elements of a parameter to compare with"};
+    }
+    Tensor<typename A::Value> out{box.extent,
+                                  std::vector<typename A::Value>(static_cast<std::size_t>(*count))};
+    if (*count == 0) return out;
+    if (!files_.empty()) {
+      std::vector<T> elements(out.elements.size());
+      read(TileReader(files_[x], box.extent, box.at), elements);
+      std::transform(elements.begin(), elements.end(), out.elements.begin(), [&a](T element) {
+        const auto number = static_cast<double>(element);
+        if (!std::isfinite(number)) throw NotFinite{};
+        return a.of(number);
+      });
+      return out;
+    }
+    const Layout& layout = module_.values[x].type.layout();
+    const std::vector<Size> strides = strides_of(layout.global());
+    const Size first = offset_of(box.at, strides);
+    Walk walk(box.extent, {strides});
+    for (auto& element : out.elements) {
+      element = whole(a, x, layout, first + walk.offset(0));
+      (void)walk.next();
+    }
+    return out;
+  }
+
+ private:
+  static void read(TileReader reader, std::vector<T>& elements) {
+    if (elements.empty()) return;
+    const auto done = reader.read(std::as_writable_bytes(std::span(elements)));
+    if (!done) throw Unread{done.error()};
+  }
+  /// What the addends of one place mean.
+  template <typename A>
+  auto whole(const A& a, std::size_t x, const Layout& layout, Size position) const {
+    auto out = a.of(generator_.value(x, 0, position));
+    const Addition addition = layout.addends() ? layout.addends()->addition : Addition::sum;
+    const auto negative = [&a](const auto& p) { return a.sub(a.from(0), p); };
+    for (Size k = 1; k < layout.addend_count(); ++k) {
+      const auto next = a.of(generator_.value(x, k, position));
+      out = addition == Addition::max   ? a.max(out, next)
+            : addition == Addition::min ? negative(a.max(negative(out), negative(next)))
+                                        : a.add(out, next);
+    }
+    return out;
+  }
+
+  const Module& module_;
+  Generator generator_;
+  const std::vector<NpyFile>& files_;
+};
+
 /// The arithmetic of what a run is compared with: doubles that hold every value exactly, or with functions
 /// doubles beside what rounding may do.
 struct Exact : Machine<double> {
@@ -157,26 +238,26 @@ struct Exact : Machine<double> {
 };
 class Near : public Rounding {
  public:
-  explicit Near(double unit) : Rounding(unit) {}
+  using Rounding::Rounding;
   static double number(const Value& a) { return a.number; }
 };
 
 /// Elements of `denotes`, of a box of it and what that needs. Loops work them out, so that a mistake of a
 /// BLAS is found.
-template <typename A>
+template <typename T, typename A>
 class Reference {
  public:
   using Values = Tensor<typename A::Value>;
 
-  Reference(const Module& module, const Generator& generator, A arithmetic)
-      : module_(module), generator_(generator), a_(arithmetic), evaluator_({}, arithmetic) {
+  Reference(const Module& module, const Parameters<T>& parameters, A arithmetic)
+      : parameters_(parameters), a_(arithmetic), evaluator_({}, arithmetic) {
     for (std::size_t x = 0; x < module.parameters; ++x) {
       globals_.push_back(module.values[x].type.layout().global());
     }
   }
 
   Values at(const Expression& e, const Box& box) {
-    if (e.op == LocalOp::value) return parameter(e.value, box);
+    if (e.op == LocalOp::value) return parameters_.box(a_, e.value, box);
     if (e.op == LocalOp::trim) return trimmed(e, box);
     std::vector<Values> values;
     std::vector<const Values*> operands;
@@ -190,37 +271,6 @@ class Reference {
   }
 
  private:
-  Values parameter(std::size_t x, const Box& box) const {
-    const Layout& layout = module_.values[x].type.layout();
-    const auto count = checked_product(box.extent);
-    if (!count || *count > most_in_tensor) {
-      throw Undecided{"more than 2^28 elements of a parameter to compare with"};
-    }
-    Values out{box.extent, std::vector<typename A::Value>(static_cast<std::size_t>(*count))};
-    if (*count == 0) return out;
-    const std::vector<Size> strides = strides_of(layout.global());
-    Size first = 0;
-    for (std::size_t d = 0; d < strides.size(); ++d) first += box.at[d] * strides[d];
-    Walk walk(box.extent, {strides});
-    for (auto& element : out.elements) {
-      element = whole(x, layout, first + walk.offset(0));
-      (void)walk.next();
-    }
-    return out;
-  }
-  /// What the addends of one place mean.
-  [[nodiscard]] typename A::Value whole(std::size_t x, const Layout& layout, Size position) const {
-    auto out = a_.of(generator_.value(x, 0, position));
-    const Addition addition = layout.addends() ? layout.addends()->addition : Addition::sum;
-    const auto negative = [this](const auto& a) { return a_.sub(a_.from(0), a); };
-    for (Size k = 1; k < layout.addend_count(); ++k) {
-      const auto next = a_.of(generator_.value(x, k, position));
-      out = addition == Addition::max   ? a_.max(out, next)
-            : addition == Addition::min ? negative(a_.max(negative(out), negative(next)))
-                                        : a_.add(out, next);
-    }
-    return out;
-  }
   Values trimmed(const Expression& e, Box box) {
     box.at[static_cast<std::size_t>(e.numbers[0])] += e.numbers[1];
     return at(e.operands[0], box);
@@ -270,24 +320,28 @@ class Reference {
     return out;
   }
 
-  const Module& module_;
-  const Generator& generator_;
+  const Parameters<T>& parameters_;
   std::vector<Shape> globals_;
   A a_;  // the arithmetic
   Evaluator<A> evaluator_;
 };
+
+Result<Layout> without_addends(const Layout& layout) {
+  if (layout.addend_count() == 1) return layout;
+  return Layout::numbered(layout.devices(), layout.cuts(), layout.digits(), layout.halos());
+}
 
 /// A run in elements of type T, compared in the arithmetic A.
 template <typename T, typename A>
 class Running {
  public:
   Running(const Processes& processes, const Module& module, const std::vector<Route>& routes,
-          const MakeExecutor& make, const Drawing& drawing, A arithmetic)
+          const MakeExecutor& make, const Parameters<T>& parameters, A arithmetic)
       : processes_(processes),
         module_(module),
         routes_(routes),
         make_(make),
-        generator_(drawing),
+        parameters_(parameters),
         a_(arithmetic),
         tiles_(module.values.size()),
         last_use_(module.values.size()) {
@@ -304,10 +358,9 @@ class Running {
     last_use_[module.returned] = module.body.size();
   }
 
-  Result<RunReport> run() {
-    for (std::size_t x = 0; x < module_.parameters; ++x) {
-      if (last_use_[x]) generate(x);
-    }
+  /// \param sink  what is returned goes there if it is right
+  Result<RunReport> run(run::Sink* sink = nullptr) {
+    if (auto done = processes_.agree(generated()); !done) return refuse(done.error());
     std::size_t next_route = 0;
     for (std::size_t s = 0; s < module_.body.size(); ++s) {
       const Statement& statement = module_.body[s];
@@ -325,8 +378,13 @@ class Running {
         if (last_use_[x] == s || (!last_use_[x] && x == statement.value)) drop(x);
       }
     }
+    if (auto done = whole_result(); !done) return refuse(done.error());
     if (auto done = processes_.agree(compared()); !done) return refuse(done.error());
-    return together();
+    RunReport out = together();
+    if (sink != nullptr && !out.difference && out.is_finite) {
+      if (auto done = write(*sink); !done) return refuse(done.error());
+    }
+    return out;
   }
 
  private:
@@ -345,6 +403,16 @@ class Running {
     return static_cast<Size>(tile.elements.size() * sizeof(T));
   }
 
+  Result<void> generated() {
+    try {
+      for (std::size_t x = 0; x < module_.parameters; ++x) {
+        if (last_use_[x]) generate(x);
+      }
+    } catch (const Unread& file) {
+      return refuse(file.why);
+    }
+    return {};
+  }
   void generate(std::size_t x) {
     const Type& type = module_.values[x].type;
     Tiles out;
@@ -352,16 +420,10 @@ class Running {
       Tensor<T> tile{type.shape(d), {}};
       const Size count = *checked_product(tile.shape);  // the reader has seen to it
       tile.elements.resize(static_cast<std::size_t>(count));
-      if (count > 0) fill(x, type.layout(), d, tile);
+      if (count > 0) parameters_.tile(x, d, tile);
       out.push_back(std::move(tile));
     }
     store(x, std::move(out));
-  }
-  void fill(std::size_t x, const Layout& layout, Size d, Tensor<T>& tile) const {
-    for_each_element(layout, tile.shape, d, [&](std::size_t global, std::size_t local) {
-      tile.elements[local] =
-          static_cast<T>(generator_.value(x, layout.addend(d), static_cast<Size>(global)));
-    });
   }
 
   Result<void> computed(const Statement& statement) {
@@ -428,37 +490,50 @@ class Running {
   }
 
   /// What is returned, with its addends added up.
-  Result<Tiles> whole_result(Layout& layout) {
-    layout = module_.values[module_.returned].type.layout();
-    if (layout.addend_count() == 1) return std::move(tiles_[module_.returned]);
-    auto whole = Layout::numbered(layout.devices(), layout.cuts(), layout.digits(), layout.halos());
+  Result<void> whole_result() {
+    const Layout& layout = module_.values[module_.returned].type.layout();
+    auto whole = without_addends(layout);
     if (!whole) return refuse(whole.error());
-    const auto route = route_of(layout, *whole, {});
+    result_layout_ = *std::move(whole);
+    if (layout.addend_count() == 1) {
+      result_ = std::move(tiles_[module_.returned]);
+      return {};
+    }
+    const auto route = route_of(layout, result_layout_, {});
     if (!route) return refuse(route.error());
-    layout = *std::move(whole);
     const RunReport before = report_;
     auto out = move(route->program, tiles_[module_.returned]);
     report_ = before;  // the comparison's own
-    return out;
+    if (!out) return refuse(out.error());
+    result_ = *std::move(out);
+    return {};
+  }
+
+  Result<void> write(run::Sink& sink) const {
+    run::Buffer buffer;
+    const auto tile_of = [this](Size d) {
+      return std::as_bytes(std::span(result_[static_cast<std::size_t>(d - first_)].elements));
+    };
+    return sink.write(processes_, {.first = first_, .count = count_}, tile_of, result_layout_, buffer,
+                      [](std::string_view, Size, Size) {});
   }
 
   Result<void> compared() {
-    Layout layout;
-    const auto tiles = whole_result(layout);
-    if (!tiles) return refuse(tiles.error());
-    Reference<A> reference(module_, generator_, a_);
+    Reference<T, A> reference(module_, parameters_, a_);
     try {
       for (Size d = first_; d < first_ + count_; ++d) {
-        compare(reference, layout, d, (*tiles)[static_cast<std::size_t>(d - first_)]);
+        compare(reference, result_layout_, d, result_[static_cast<std::size_t>(d - first_)]);
       }
     } catch (const Undecided& limit) {
       return refuse({.code = Code::limit_reached, .message = limit.why});
+    } catch (const Unread& file) {
+      return refuse(file.why);
     } catch (const NotFinite&) {
       report_.is_finite = false;
     }
     return {};
   }
-  void compare(Reference<A>& reference, const Layout& layout, Size d, const Tensor<T>& tile) {
+  void compare(Reference<T, A>& reference, const Layout& layout, Size d, const Tensor<T>& tile) {
     report_.compared += static_cast<Size>(tile.elements.size());
     for (const TilePart& part : layout.parts(d)) {
       compare(reference.at(*module_.denotes, part.box), part, d, tile);
@@ -536,10 +611,12 @@ class Running {
   const Module& module_;
   const std::vector<Route>& routes_;
   const MakeExecutor& make_;
-  Generator generator_;
+  const Parameters<T>& parameters_;
   A a_;  // the arithmetic of what it is compared with
   Evaluator<Fastest<T>> evaluator_;
   std::vector<Tiles> tiles_;
+  Tiles result_;
+  Layout result_layout_;
   std::vector<std::optional<std::size_t>> last_use_;  // as in judge.cpp
   RunReport report_;
   Size held_ = 0;
@@ -559,10 +636,6 @@ std::optional<double> exact_up_to(const ElementType& type) {
 /// The largest parameters for which no value can be rounded, at most 9.
 Result<Size> largest_parameters(const Module& module, const ElementType& type) {
   const auto exact = exact_up_to(type);
-  if (!exact) {
-    return refuse(
-        {.code = Code::unsupported, .message = "modules run on elements of i32, i64, f32 and f64"});
-  }
   for (const Size most : {9, 5, 3, 1}) {
     if (largest_value(module, static_cast<double>(most)) <= *exact) return most;
   }
@@ -577,54 +650,171 @@ Result<Size> largest_parameters(const Module& module, const ElementType& type) {
 /// How much rounding may change, of the largest element, where elements are still compared.
 constexpr double most_tolerance = 1e-3;
 
-/// A run of a module with functions, whose values are rounded. Parameters are fractions of either sign, or
-/// where these have no value everywhere, fractions from a half to one.
-Result<RunReport> run_near(const Processes& processes, const Module& module,
-                           const std::vector<Route>& routes, const ElementType& type,
-                           const MakeExecutor& make) {
-  if (type.kind != ElementKind::floating || (type.bytes != 4 && type.bytes != 8)) {
-    return refuse({.code = Code::unsupported,
-                   .message = "a module with exp, sqrt or div runs on elements of f32 and f64"});
+constexpr std::string_view not_finite = "an element of the result is no number";
+
+/// Whether the machine's type T is floating, of 4 or 8 bytes.
+bool is_float(const ElementType& type) {
+  return type.kind == ElementKind::floating && (type.bytes == 4 || type.bytes == 8);
+}
+
+/// Calls f with a zero of the type. Precondition: exact_up_to() knows it.
+template <typename F>
+auto with_type(const ElementType& type, const F& f) {
+  const bool integer = type.kind == ElementKind::signed_integer;
+  if (integer) return type.bytes == 4 ? f(std::int32_t{}) : f(std::int64_t{});
+  return type.bytes == 4 ? f(float{}) : f(double{});
+}
+
+/// The run of a module, by what it starts from.
+class ModuleRun {
+ public:
+  ModuleRun(const Processes& processes, const Module& module, const std::vector<Route>& routes,
+            const ElementType& type, const MakeExecutor& make)
+      : processes_(processes), module_(module), routes_(routes), type_(type), make_(make) {}
+
+  /// On numbers that are made up.
+  Result<RunReport> drawn() const {
+    if (has_functions(module_)) return drawn_near();
+    const auto most = largest_parameters(module_, type_);
+    if (!most) return refuse(most.error());
+    const Drawing drawing = {.most = *most};
+    return with_type(type_, [&](auto zero) { return on(drawing, {}, Exact(), zero, nullptr); });
   }
-  // Smaller parameters make smaller exponents, of which rounding makes less.
-  for (const double divisor : {0x1p10, 0x1p14, 0x1p18}) {
-    for (const bool positive : {false, true}) {
-      const Drawing drawing = {.most = 1024, .divisor = divisor, .positive = positive};
-      const auto with = [&](auto zero) {
-        using T = decltype(zero);
-        constexpr double unit = std::numeric_limits<T>::epsilon() / 2;
-        return Running<T, Near>(processes, module, routes, make, drawing, Near(unit)).run();
-      };
-      auto out = type.bytes == 4 ? with(float{}) : with(double{});
-      if (!out || (out->is_finite && out->tolerance <= most_tolerance * out->largest)) return out;
+
+  /// On those of files.
+  Result<RunReport> given(const std::vector<NpyFile>& files, run::Sink* sink) const {
+    return with_type(type_, [&](auto zero) -> Result<RunReport> {
+      using T = decltype(zero);
+      if constexpr (std::is_floating_point_v<T>) {
+        using Limits = std::numeric_limits<T>;
+        const Near near(Limits::epsilon() / 2, static_cast<double>(Limits::max()),
+                        static_cast<double>(Limits::min()));
+        auto out = on({}, files, near, zero, sink);
+        if (!out || out->is_finite) return out;
+        return refuse({.code = Code::unsupported,
+                       .message = fmt::format("{}, or could be too large for one, so that nothing can "
+                                              "be compared",
+                                              not_finite)});
+      } else {
+        const auto most = largest_element<T>(files);
+        if (!most) return refuse(most.error());
+        const double largest = largest_value(module_, *most);
+        if (largest > *exact_up_to(type_)) {
+          return refuse({.code = Code::unsupported,
+                         .message = fmt::format("parameters of up to {:.6g} could make values of {:.3g}, "
+                                                "which may not fit",
+                                                *most, largest)});
+        }
+        return on({}, files, Exact(), zero, sink);
+      }
+    });
+  }
+
+ private:
+  template <typename A, typename T>
+  Result<RunReport> on(const Drawing& drawing, const std::vector<NpyFile>& files, const A& arithmetic,
+                       T /*zero*/, run::Sink* sink) const {
+    const Parameters<T> parameters(module_, drawing, files);
+    return Running<T, A>(processes_, module_, routes_, make_, parameters, arithmetic).run(sink);
+  }
+
+  /// A run of a module with functions, whose values are rounded. Parameters are fractions of either sign, or
+  /// where these have no value everywhere, fractions from a half to one.
+  Result<RunReport> drawn_near() const {
+    // Smaller parameters make smaller exponents, of which rounding makes less.
+    for (const double divisor : {0x1p10, 0x1p14, 0x1p18}) {
+      for (const bool positive : {false, true}) {
+        const Drawing drawing = {.most = 1024, .divisor = divisor, .positive = positive};
+        const auto with = [&](auto zero) {
+          constexpr double unit = std::numeric_limits<decltype(zero)>::epsilon() / 2;
+          return on(drawing, {}, Near(unit), zero, nullptr);
+        };
+        auto out = type_.bytes == 4 ? with(float{}) : with(double{});
+        if (!out || (out->is_finite && out->tolerance <= most_tolerance * out->largest)) return out;
+      }
     }
+    return refuse({.code = Code::unsupported,
+                   .message = fmt::format("{}, or rounding may change it by more than a thousandth of "
+                                          "the largest, so that nothing can be compared",
+                                          not_finite)});
   }
-  return refuse({.code = Code::unsupported,
-                 .message =
-                     "an element of the result is no number, or rounding may change it by more "
-                     "than a thousandth of the largest, so that nothing can be compared"});
+
+  /// The largest magnitude in any file. Collective.
+  template <typename T>
+  Result<double> largest_element(const std::vector<NpyFile>& files) const {
+    constexpr std::size_t most_at_once = std::size_t{1} << 16;
+    double out = 0;
+    Result<void> mine;
+    for (std::size_t x = 0; x < files.size() && mine; ++x) {
+      const Size all = *checked_product(files[x].header().shape);
+      TileReader reader(files[x], files[x].header().shape, Shape(files[x].header().shape.size(), 0));
+      std::vector<T> elements;
+      for (Size begin = 0; begin < all && mine; begin += static_cast<Size>(elements.size())) {
+        elements.resize(std::min(static_cast<std::size_t>(all - begin), most_at_once));
+        mine = reader.read(std::as_writable_bytes(std::span(elements)));
+        for (const T element : elements) out = std::max(out, std::abs(static_cast<double>(element)));
+      }
+    }
+    if (auto agreed = processes_.agree(mine); !agreed) return refuse(agreed.error());
+    return processes_.maximum(out);
+  }
+
+  const Processes& processes_;
+  const Module& module_;
+  const std::vector<Route>& routes_;
+  const ElementType& type_;
+  const MakeExecutor& make_;
+};
+
+/// Files of all parameters; none where they are made up.
+Result<std::vector<NpyFile>> files_of(const Module& module, const ElementType& type,
+                                      const std::string& pattern) {
+  if (pattern.empty()) return std::vector<NpyFile>();
+  std::vector<run::NamedArray> arrays;
+  for (std::size_t x = 0; x < module.parameters; ++x) {
+    const Layout& layout = module.values[x].type.layout();
+    if (layout.addends()) {
+      return refuse({.code = Code::unsupported,
+                     .message = fmt::format("parameter {} has addends, and a file has but one array",
+                                            module.values[x].name)});
+    }
+    arrays.push_back({module.values[x].name, layout.global()});
+  }
+  return run::open_inputs(arrays, pattern, type);
 }
 
 }  // namespace
 
 Result<RunReport> run(const Processes& processes, const Module& module,
                       const std::vector<Route>& routes, const ElementType& type,
-                      const MakeExecutor& make) {
+                      const MakeExecutor& make, const RunFiles& files) {
   if (!module.denotes) {
     return refuse({.code = Code::unsupported,
                    .message = "a module without denotes says nothing that a result could be "
                               "compared with"});
   }
-  if (has_functions(module)) return run_near(processes, module, routes, type, make);
-  const auto most = largest_parameters(module, type);
-  if (!most) return refuse(most.error());
-  const bool integer = type.kind == ElementKind::signed_integer;
-  const auto with = [&](auto zero) {
-    return Running<decltype(zero), Exact>(processes, module, routes, make, {.most = *most}, {})
-        .run();
-  };
-  if (integer) return type.bytes == 4 ? with(std::int32_t{}) : with(std::int64_t{});
-  return type.bytes == 4 ? with(float{}) : with(double{});
+  if (has_functions(module) && !is_float(type)) {
+    return refuse({.code = Code::unsupported,
+                   .message = "a module with exp, sqrt or div runs on elements of f32 and f64"});
+  }
+  if (!exact_up_to(type)) {
+    return refuse(
+        {.code = Code::unsupported, .message = "modules run on elements of i32, i64, f32 and f64"});
+  }
+  const auto inputs = files_of(module, type, files.input);
+  const Result<void> opened = inputs ? Result<void>() : refuse(inputs.error());
+  if (auto agreed = processes.agree(opened); !agreed) return refuse(agreed.error());
+  std::optional<run::Sink> sink;
+  if (!files.input.empty() && !files.output.empty()) {
+    const auto whole = without_addends(module.values[module.returned].type.layout());
+    if (!whole) return refuse(whole.error());
+    auto made = run::Sink::create(processes, files.output, *whole, run::Source(type));
+    if (!made) return refuse(made.error());
+    sink = *std::move(made);
+  }
+  const ModuleRun it(processes, module, routes, type, make);
+  if (files.input.empty()) return it.drawn();
+  return it.given(*inputs, sink ? &*sink : nullptr);
 }
 
 }  // namespace retile::spmd
