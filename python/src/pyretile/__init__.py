@@ -16,8 +16,9 @@ from ._core import boxes, check, convert, explain, lower, partition, plan, plan_
 from ._errors import Infeasible, Refused, Undecided, Wrong
 from ._results import Explanation, ManyPlan, NetworkPlan, Plan, Program, RankPart, Step, Validation, Verdict
 from ._retile import version as __version__
+from ._trace import Statements, trace
 
 __all__ = [
-    "Explanation", "Infeasible", "ManyPlan", "NetworkPlan", "Plan", "Program", "RankPart", "Refused", "Step", "Undecided", "Validation", "Verdict", "Wrong",
-    "__version__", "boxes", "check", "convert", "explain", "lower", "partition", "plan", "plan_many", "validate",
+    "Explanation", "Infeasible", "ManyPlan", "NetworkPlan", "Plan", "Program", "RankPart", "Refused", "Statements", "Step", "Undecided", "Validation", "Verdict", "Wrong",
+    "__version__", "boxes", "check", "convert", "explain", "lower", "partition", "plan", "plan_many", "trace", "validate",
 ]

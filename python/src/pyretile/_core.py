@@ -413,13 +413,44 @@ def boxes(sharding: Any, *, mesh: Any = None, order: Any = None, shape: Any = No
     return numpy.frombuffer(numbers, numpy.int64).reshape(devices, rank, 2).copy()
 
 
-def partition(statements: Any, *, schedule: str | None = None) -> str:
-    """Statements on arrays (``retile.array/1``) cut among devices: a module, ``retile.spmd/1``, as a text."""
+def partition(statements: Any, *, schedule: str | None = None, choose: bool = False, devices: int | None = None,
+              memory_limit: int | str | None = None, dtype: Any = None, network: Any = None) -> str:
+    """Statements on arrays (``retile.array/1``) cut among devices: a module, ``retile.spmd/1``, as a text.
+
+    Args:
+      statements: a text, or a path (``pathlib.Path``).
+      schedule: into how many pieces the variables of each statement are cut, ``"h=i:2,j:2;y=i:2,k:2"``, in the place of what the
+        statements say.
+      choose: the schedule is looked for that moves fewest elements, or with ``network`` takes the least time. Comments
+        above the module say what it costs.
+      devices: of how many devices the chosen schedule is.
+      memory_limit: the most bytes per device of the inputs of all statements, as of ``plan``.
+      dtype: the type of the elements, for ``memory_limit`` and ``network``.
+      network: links, as of ``plan``.
+
+    Raises:
+      Refused: an argument cannot be read, or no module says the statements.
+      Infeasible: no schedule is within the limit.
+      Undecided: there are more candidates than are looked at.
+
+    >>> import pyretile as rt
+    >>> text = "retile.array/1\\narray x[8,4]\\ns[i] += x[i,k]\\nreturn s\\n"
+    >>> print(rt.partition(text, schedule="s=i:4").splitlines()[2])
+    fn main(x : [2{i}8, 4]) -> [2{i}8]
+    """
     name, texts = text_or_path(statements, "statements")
     options: Options = [("FILE", name)]
     if schedule is not None:
         options.append(("--schedule", schedule))
-    return _call("partition", options, texts)[1]
+    options += [("--choose", "")] if choose else []
+    options += [("--devices", _whole_word(devices, "devices"))] if devices is not None else []
+    options += [("--memory-limit", bytes_words(memory_limit))] if memory_limit is not None else []
+    options += [("--dtype", dtype_words(dtype))] if dtype is not None else []
+    links, more = _network(network)
+    exit_code, out, _ = _call("partition", options + links, [*texts, *more])
+    if exit_code == _NO:
+        raise Infeasible("infeasible", out.strip() or "no schedule is within the limit")
+    return out
 
 
 def _picture(options: tuple) -> str:

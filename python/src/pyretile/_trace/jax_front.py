@@ -1,0 +1,187 @@
+"""Functions of JAX: their jaxpr, operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import graph
+from .graph import Index, Node
+from .numpy_front import Recorder, power, tanh
+from .place import Place, Tracing, is_users, refused
+
+Value = Any  # a Node, or a comparison (op, left, right)
+
+_BINARY = {"add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min"}
+_FOLDED = {"reduce_sum": "sum", "reduce_max": "greatest", "reduce_min": "least"}
+_COMPARED = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_HOLDS = {"lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+          "eq": lambda a, b: a == b, "ne": lambda a, b: a != b}
+_SAME = ("stop_gradient", "copy", "copy_p", "reduce_precision", "optimization_barrier", "sharding_constraint", "pvary")
+
+
+def _of(op: str, *args: Node) -> Node:
+    return graph.elementwise(op, *args)
+
+
+def _place(equation: Any) -> Place | None:
+    traceback = equation.source_info.traceback
+    frames = traceback.frames if traceback else []
+    found = next((one for one in frames if is_users(one.file_name)), None)
+    return Place(found.file_name, found.line_num, found.function_name) if found else None
+
+
+class Reader:
+    """Makes nodes of equations."""
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+
+    def values(self, jaxpr: Any, constants: Sequence[Value], args: Sequence[Value]) -> list[Value]:
+        known: dict[Any, Value] = dict(zip(jaxpr.constvars, constants, strict=True))
+        known.update(zip(jaxpr.invars, args, strict=True))
+
+        def value(one: Any) -> Value:
+            return self.recorder.constant(one.val, _array(one.val)) if hasattr(one, "val") else known[one]
+
+        for equation in jaxpr.eqns:
+            tracing = Tracing.current
+            before = tracing.place
+            tracing.place = _place(equation) or before
+            out = self.equation(equation, [value(one) for one in equation.invars])
+            tracing.place = before
+            known.update(zip(equation.outvars, out, strict=True))
+        return [value(one) for one in jaxpr.outvars]
+
+    def equation(self, equation: Any, args: list[Value]) -> list[Value]:
+        name, params = equation.primitive.name, equation.params
+        inner = next((params[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr") if key in params), None)
+        if inner is not None and name not in ("scan", "while", "cond", "shard_map", "pallas_call"):
+            closed = hasattr(inner, "consts")
+            constants = [self.recorder.constant(one, _array(one)) for one in inner.consts] if closed else []
+            return self.values(inner.jaxpr if closed else inner, constants, args)
+        if name in _SAME:
+            return args
+        return [self.made(name, params, equation, args)]
+
+    def made(self, name: str, params: dict[str, Any], equation: Any, args: list[Value]) -> Value:
+        known = _PRIMITIVES.get(name)
+        comparison = next((one for one in args if isinstance(one, tuple)), None)
+        if name in _HOLDS:
+            if comparison is None and args[0].is_number and args[1].is_number:
+                return graph.number(_HOLDS[name](args[0].data, args[1].data), equation.outvars[0].aval.shape)
+            if comparison is None and name in _COMPARED:
+                return (_COMPARED[name], *args)
+        if name == "select_n" and len(args) == 3:
+            return graph.chosen(args[0], args[2], args[1], "where")
+        if comparison is not None and name == "broadcast_in_dim":
+            op, *both = comparison
+            shape = args[0][1].shape, args[0][2].shape
+            return (op, *(_broadcast_in_dim(params, graph.broadcast(one, graph.broadcast_shapes(op, *shape))) for one in both))
+        if known is None or comparison is not None:
+            raise refused(f"the primitive {name} of JAX is not traced")
+        return known(params, *args)
+
+
+def _array(value: Any) -> Any:
+    import numpy
+
+    return numpy.asarray(value)
+
+
+def _dot_general(params: dict[str, Any], x: Node, y: Node) -> Node:
+    (first, second), (batch_x, batch_y) = params["dimension_numbers"]
+    left: list[Any] = [("x", dim) for dim in range(len(x.shape))]
+    right: list[Any] = [("y", dim) for dim in range(len(y.shape))]
+    batch = [("batch", k) for k in range(len(batch_x))]
+    for kind, dims_x, dims_y in (("sum", first, second), ("batch", batch_x, batch_y)):
+        for k, (i, j) in enumerate(zip(dims_x, dims_y, strict=True)):
+            left[i] = right[j] = (kind, k)
+    out = batch + [one for one in left if one[0] == "x"] + [one for one in right if one[0] == "y"]
+    return graph.contract([(x, left), (y, right)], out, "dot_general")
+
+
+def _broadcast_in_dim(params: dict[str, Any], x: Node, *_) -> Node:
+    dims = params["broadcast_dimensions"]
+    return graph.view(x, params["shape"], [Index() if extent == 1 else Index(0, {dim: 1}) for dim, extent in zip(dims, x.shape, strict=True)])
+
+
+def _slice(params: dict[str, Any], x: Node) -> Node:
+    strides = params["strides"] or (1,) * len(x.shape)
+    counts = [-(-(end - begin) // stride) for begin, end, stride in zip(params["start_indices"], params["limit_indices"], strides, strict=True)]
+    if any(not 1 <= stride <= 4096 for stride in strides) or any(count < 1 for count in counts):
+        raise refused(f"a slice with strides {list(strides)} that has {counts} elements; statements have strides from 1 to 4096")
+    return graph.take(x, params["start_indices"], counts, strides)
+
+
+def _convert(params: dict[str, Any], x: Node) -> Node:
+    kind = _array(0).astype(params["new_dtype"]).dtype.kind
+    if kind != "f" and not (kind == "V" or x.is_number):  # V: bfloat16 and others of JAX alone
+        raise refused(f"a conversion to {params['new_dtype']} rounds, and statements have no such operation")
+    return x
+
+
+def _reshape(params: dict[str, Any], x: Node, *_) -> Node:
+    if params.get("dimensions") is not None:
+        raise refused("a reshape in another order of dimensions")
+    return graph.reshape(x, params["new_sizes"])
+
+
+def _integer_pow(params: dict[str, Any], x: Node) -> Node:
+    return power(x, params["y"])
+
+
+def _logistic(params: dict[str, Any], x: Node) -> Node:
+    return _of("div", graph.number(1), _of("add", graph.number(1), _of("exp", _of("neg", x))))
+
+
+def _binary(op: str) -> Callable[..., Node]:
+    return lambda params, *args: _of(op, *args)
+
+
+def _fold(op: str) -> Callable[..., Node]:
+    return lambda params, x: graph.fold(op, x, params["axes"])
+
+
+_PRIMITIVES: dict[str, Callable[..., Node]] = {
+    **{name: _binary(op) for name, op in _BINARY.items()},
+    **{name: _fold(op) for name, op in _FOLDED.items()},
+    "neg": lambda params, x: _of("neg", x), "exp": lambda params, x: _of("exp", x), "sqrt": lambda params, x: _of("sqrt", x),
+    "rsqrt": lambda params, x: _of("div", graph.number(1), _of("sqrt", x)), "square": lambda params, x: _of("mul", x, x),
+    "abs": lambda params, x: _of("max", x, _of("neg", x)), "tanh": lambda params, x: tanh(x), "logistic": _logistic,
+    "integer_pow": _integer_pow, "clamp": lambda params, low, x, high: _of("min", _of("max", x, low), high),
+    "dot_general": _dot_general, "broadcast_in_dim": _broadcast_in_dim, "slice": _slice, "reshape": _reshape,
+    "transpose": lambda params, x: graph.transpose(x, params["permutation"]),
+    "squeeze": lambda params, x: graph.drop(x, params["dimensions"]),
+    "expand_dims": lambda params, x: graph.insert(x, params["dimensions"]), "convert_element_type": _convert,
+}
+
+
+def traced(function: Callable, shapes: dict[str, tuple[int, ...]]) -> tuple[Node, Recorder]:
+    """The node of what a function hands back."""
+    import jax
+
+    try:
+        made = jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(shape, "float32") for shape in shapes.values()))
+    except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError) as error:
+        raise refused(f"JAX cannot trace this: {str(error).strip().splitlines()[0]}", place=_raised_at(error)) from error
+    if len(made.out_avals) != 1:
+        raise refused(f"{len(made.out_avals)} arrays are handed back, and statements return one")
+    recorder = Recorder()
+    recorder.floating = True
+    inputs = [Node("input", shape, (), name) for name, shape in shapes.items()]
+    (out,) = Reader(recorder).values(made.jaxpr, [recorder.constant(one, _array(one)) for one in made.consts], inputs)
+    if isinstance(out, tuple):
+        raise refused("a comparison is handed back, and statements return numbers")
+    return out, recorder
+
+
+def _raised_at(error: BaseException) -> Place | None:
+    """The innermost line of the user's that an error came through."""
+    found, traceback = None, error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_users(code.co_filename):
+            found = Place(code.co_filename, traceback.tb_lineno, code.co_name)
+        traceback = traceback.tb_next
+    return found
