@@ -1,5 +1,6 @@
 """Modules in `check`, `lower` and `run`: examples, JSON, exit codes, bad input, and the oracle's word on the same texts."""
 
+import array
 import json
 import re
 import os
@@ -8,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from support import Case, environment, main, retile
+from support import Case, environment, main, npy, npy_parts, retile
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "spmd"
@@ -387,6 +388,129 @@ denotes {product}
             self.assertIn("without denotes", done.stderr)
 
 
+X = [1, -2, 3, 4, 5, -6, 7, 8]
+W = [2, 0, -1, 3, 1, 4, -5, 2, 6, 1, 1, 9]
+PRODUCT = [sum(X[4 * i + k] * W[3 * k + j] for k in range(4)) for i in range(2) for j in range(3)]
+LETTERS = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q"}
+
+
+def packed(descr, numbers):
+    return array.array(LETTERS[descr], numbers).tobytes()
+
+
+def unpacked(descr, data):
+    return list(array.array(LETTERS[descr], data))
+
+
+class OnFiles(Case):
+    """SMALL on parameters of files."""
+
+    def parameters(self, descr="<f4", x=X, w=W):
+        self.write("x.npy", npy((2, 4), descr, packed(descr, x)))
+        self.write("w.npy", npy((4, 3), descr, packed(descr, w)))
+
+    def run_small(self, *more, text=SMALL, backend="sim"):
+        return retile("run", "-", "--backend", backend, "--input", self.path("{}.npy"), "--output", self.path("out.npy"), *more, stdin=text)
+
+    def result(self, descr):
+        with open(self.path("out.npy"), "rb") as file:
+            header, data = npy_parts(file.read())
+        self.assertIn(f"'descr': '{descr}'", header)
+        self.assertIn("(2, 3)", header)
+        return unpacked(descr, data)
+
+
+class ModulesOnFiles(OnFiles):
+    def test_what_is_returned_for_them_is_written(self):
+        for descr in LETTERS:
+            with self.subTest(descr):
+                self.parameters(descr)
+                self.accepted(self.run_small())
+                self.assertEqual(self.result(descr), PRODUCT)
+
+    def test_floating_numbers_are_compared_up_to_rounding(self):
+        x, w = [one / 7 for one in X], [one / 3 for one in W]
+        for descr, most in (("<f4", 1e-4), ("<f8", 1e-13)):
+            self.parameters(descr, x, w)
+            done = self.run_small("--json")
+            self.accepted(done)
+            report = json.loads(done.stdout)
+            self.assertTrue(0 < report["tolerance"] < most)
+            for found, wanted in zip(self.result(descr), PRODUCT):
+                self.assertLess(abs(found - wanted / 21), report["tolerance"])
+
+    def test_one_parameter_needs_no_name(self):
+        text = "retile.spmd/1\nmesh d:2\nfn main(x : [2, 2{d}4]) -> [2, 2{d}4]\ny = spmd x { exp x } as [2, 2{d}4]\nreturn y\ndenotes exp x\n"
+        self.parameters("<f8", [0] * 8)
+        self.accepted(retile("run", "-", "--backend", "sim", "--input", self.path("x.npy"), "--output", self.path("out.npy"), stdin=text))
+        with open(self.path("out.npy"), "rb") as file:
+            self.assertEqual(unpacked("<f8", npy_parts(file.read())[1]), [1.0] * 8)
+
+    def test_tiny_numbers_are_not_wrong(self):
+        """Products below the least number of the type come out as 0."""
+        self.parameters("<f4", [one * 1e-30 for one in X], [one * 1e-30 for one in W])
+        self.accepted(self.run_small())
+        self.assertEqual(self.result("<f4"), [0.0] * 6)
+
+    def test_a_wrong_module_writes_nothing(self):
+        self.parameters()
+        wrong = self.run_small(text=SMALL.replace("denotes", "denotes neg (").replace("x w\n", "x w)\n"))
+        self.assertEqual(wrong.returncode, 1, wrong.stderr)
+        self.assertIn("wrong: device 0 holds -15 at element [0, 0], denotes says 15", wrong.stdout)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["w.npy", "x.npy"])
+
+    def test_numbers_of_which_nothing_can_be_said(self):
+        for descr, x, words in (("<f4", [1e30] * 8, "could be too large"), ("<f8", [float("nan")] * 8, "no number"), ("<f8", [float("inf")] * 8, "no number"),
+                                ("<i4", [2**30] * 8, "parameters of up to 1.07374e+09 could make values of"),
+                                ("<i8", [2**52] * 8, "may not fit")):
+            with self.subTest(f"{descr} {x[0]}"):
+                self.parameters(descr, x, [1e30] * 12 if x[0] == 1e30 else W)
+                self.refused(self.run_small(), 2, re.escape(words))
+                self.assertEqual(sorted(os.listdir(self.folder)), ["w.npy", "x.npy"])
+
+    def test_files_that_do_not_fit(self):
+        for name, content, words in (
+                ("w.npy", npy((3, 4), "<f4", packed("<f4", W)), "holds an array of shape [3, 4], where [4, 3] is what w is"),
+                ("w.npy", npy((4, 3), "<f8", packed("<f8", W)), "holds elements of type <f8, and those of x are <f4"),
+                ("x.npy", npy((2, 4), ">f4", packed("<f4", X)), "holds elements of type >f4, and they are computed with as <f4"),
+                ("x.npy", npy((2, 4), "<f4", packed("<f4", X), fortran=True), "Fortran"),
+                ("x.npy", b"no array", "npy")):
+            with self.subTest(words):
+                self.parameters()
+                self.write(name, content)
+                self.refused(self.run_small(), 2, re.escape(words))
+        self.parameters()
+        os.remove(self.path("w.npy"))
+        self.refused(self.run_small(), 2, "the file cannot be opened: No such file")
+        self.parameters("<i4")
+        self.write("w.npy", npy((4, 3), "<i4", packed("<i4", W)))
+        self.refused(self.run_small("--dtype", "f32"), 2, "holds elements of type <i4, where --dtype says <f4")
+        self.write("x.npy", npy((2, 4), "<u4", packed("<i4", [1] * 8)))
+        self.write("w.npy", npy((4, 3), "<u4", packed("<i4", [1] * 12)))
+        self.refused(self.run_small(), 2, "modules run on elements of i32, i64, f32 and f64")
+
+    def test_options_that_do_not_fit(self):
+        self.parameters()
+        folder = self.path("none")
+        for options, words in (
+                (["--input", self.path("x.npy")], "{} must stand in the path once, for the names of 2 arrays"),
+                (["--output", self.path("out.npy")], "makes its own parameters"),
+                (["--input", self.path("{}.npy"), "--output", f"{folder}/out.npy"], "the output cannot be written"),
+                (["--input", self.path("{}.npy"), "--output-tiles", self.path("{}.npy")], "runs once"),
+                (["--input", ""], "--input")):
+            with self.subTest(words):
+                done = retile("run", "-", "--backend", "sim", *options, stdin=SMALL)
+                self.assertEqual((done.returncode in (2, 4), done.stdout), (True, ""), done.stderr)
+                self.assertIn(words, done.stderr)
+        addends = SMALL.replace("x : [2, 2{d}4]", "x : sum{d}[2, 4]").replace("spmd x w", "spmd a w").replace(
+            "y = ", "a = redistribute x as [2, 2{d}4]\ny = ")
+        self.accepted(retile("run", "-", "--backend", "sim", stdin=addends))
+        self.refused(self.run_small(text=addends), 2, "parameter x has addends, and a file has but one array")
+        halo = SMALL.replace("-> [2, 3]", "-> [2, 2{d}3<1,0>]").replace("y as [2, 3]", "y as [2, 2{d}3<1,0>]")
+        self.accepted(retile("run", "-", "--backend", "sim", stdin=halo))
+        self.refused(self.run_small(text=halo), 2, "do not cover the array exactly once")
+
+
 def runs_on(case, name, moved, devices, compared):
     """So many bytes are received as planned, and every device compares its own elements of what is returned."""
     done = retile("run", str(EXAMPLES / f"{name}.spmd"), "--json")
@@ -428,6 +552,31 @@ class ModulesRun(Case):
         done = retile("run", "-", "--memory-limit", "1", stdin=SMALL)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
+
+
+class FilesRun(OnFiles):
+    """On two processes, of which each reads its own tiles."""
+
+    def test_what_is_returned_is_written(self):
+        for descr in ("<f4", "<i8"):
+            with self.subTest(descr):
+                self.parameters(descr)
+                self.accepted(self.run_small(backend="mpi"))
+                self.assertEqual(self.result(descr), PRODUCT)
+
+    def test_addends_of_the_result_are_added_up(self):
+        self.parameters("<f8")
+        text = SMALL.replace("-> [2, 3]", "-> sum{d}[2, 3]").replace("z = redistribute y as [2, 3]\n", "").replace("return z", "return y")
+        self.accepted(self.run_small(text=text, backend="mpi"))
+        self.assertEqual(self.result("<f8"), PRODUCT)
+
+    def test_what_is_refused_ends_all(self):
+        self.parameters()
+        os.remove(self.path("w.npy"))
+        self.refused(self.run_small(backend="mpi"), 2, "the file cannot be opened")
+        self.parameters("<i4", [2**30] * 8)
+        self.refused(self.run_small(backend="mpi"), 2, "may not fit")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["w.npy", "x.npy"])
 
 
 class Transformer(Case):

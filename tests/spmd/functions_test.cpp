@@ -466,5 +466,31 @@ TEST(Rounding, bounds_what_32_bits_do) {
   EXPECT_THROW((void)bound.exp(Rounding::from(1000)), NotFinite);
 }
 
+/// Numbers beyond a type's are none, and products below its least number may be 0.
+TEST(Rounding, knows_how_far_a_type_goes) {
+  constexpr auto most = static_cast<double>(std::numeric_limits<float>::max());
+  constexpr auto least = static_cast<double>(std::numeric_limits<float>::min());
+  const Rounding all(std::numeric_limits<float>::epsilon() / 2);
+  const Rounding bound(std::numeric_limits<float>::epsilon() / 2, most, least);
+  const auto large = Rounding::of(2e38), tiny = Rounding::of(3e-25), zero = Rounding::from(0);
+  EXPECT_THROW((void)bound.add(large, large), NotFinite);
+  EXPECT_THROW((void)bound.sub(large, Rounding::of(-2e38)), NotFinite);
+  EXPECT_THROW((void)bound.mul(large, Rounding::from(2)), NotFinite);
+  EXPECT_THROW((void)bound.div(large, Rounding::of(0.5)), NotFinite);
+  EXPECT_THROW((void)bound.exp(Rounding::from(89)), NotFinite);
+  EXPECT_NO_THROW((void)all.add(large, large));
+  const auto flushed = [&](const Rounding& rounding, const Rounding::Value& value) {
+    return rounding.tolerance(value) >= std::abs(value.number);
+  };
+  EXPECT_TRUE(flushed(bound, bound.mul(tiny, tiny)));
+  EXPECT_FALSE(flushed(all, all.mul(tiny, tiny)));
+  EXPECT_TRUE(flushed(bound, bound.exp(Rounding::from(-200))));
+  EXPECT_FALSE(flushed(all, all.exp(Rounding::from(-200))));
+  EXPECT_TRUE(flushed(bound, bound.div(tiny, Rounding::of(1e25))));
+  // 0 is no such product, so its root has a value.
+  EXPECT_EQ(bound.sqrt(bound.mul(zero, tiny)).number, 0);
+  EXPECT_EQ(bound.sqrt(bound.mul(tiny, zero)).number, 0);
+}
+
 }  // namespace
 }  // namespace retile::spmd::functions_test

@@ -349,8 +349,11 @@ class Body {
       return {scaled(scale, einsum(factors, found, found)), found};
     }
     if (term.kind == TermKind::number) {
-      if (statement_.variables.empty()) {
+      if (statement_.variables.empty() && statement_.reads.empty()) {
         fail(statement_.place, {Code::unsupported, "a number alone has no local operation"});
+      }
+      if (statement_.variables.empty()) {  // so what is read has one element
+        return {fmt::format("scale {} (fill 1 {})", term.number, in_brackets(array(0))), {}};
       }
       return {fmt::format("scale {} ({})", term.number, ones(0)), {0}};
     }

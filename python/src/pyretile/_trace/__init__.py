@@ -68,7 +68,8 @@ def trace(fn: Callable, *shapes_or_arrays: Any, names: Iterable[str] | None = No
         arrays = shapes | {one: array.shape for one, array in recorder.constants.items()}
         writer = Writer(root, arrays)
     inputs = tuple(Input(one, shape) for one, shape in shapes.items())
-    return Statements(name, writer.text, inputs, tuple(root.shape), recorder.floating, dict(recorder.constants), dict(writer.ranges))
+    return Statements(name, writer.text, inputs, tuple(root.shape), recorder.floating, dict(recorder.constants), dict(writer.ranges),
+                      dict(writer.longest))
 
 
 def _array_of(root: Any, recorder: Any) -> Any:

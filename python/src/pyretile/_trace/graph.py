@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .place import refused
+from .place import Tracing, refused
 
 Shape = tuple[int, ...]
 
@@ -60,6 +60,17 @@ class Node:
         return self.op == "number"
 
 
+def _made(op: str, shape: Iterable[int], args: Sequence[Node], data: Any = None, key: Any = None) -> Node:
+    """One node for what is worked out twice in one trace."""
+    tracing = Tracing.current
+    if tracing is None:
+        return Node(op, shape, args, data)
+    key = (op, tuple(shape), tuple((arg.op, arg.shape, arg.data) if arg.is_number else id(arg) for arg in args), data if key is None else key)
+    if key not in tracing.nodes:
+        tracing.nodes[key] = Node(op, shape, args, data)
+    return tracing.nodes[key]
+
+
 def _division(a: float, b: float) -> float:
     return a / b if b else math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
 
@@ -93,7 +104,8 @@ def view(node: Node, shape: Iterable[int], indices: Sequence[Index]) -> Node:
     indices = [Index() if extent == 1 else _without_single(index, shape) for index, extent in zip(indices, node.shape, strict=True)]
     if shape == node.shape and all(extent == 1 or index.is_plain(dim) for dim, (index, extent) in enumerate(zip(indices, shape, strict=True))):
         return node
-    return Node("view", shape, (node,), tuple(indices))
+    key = tuple((index.constant, tuple(sorted(index.factors.items()))) for index in indices)
+    return _made("view", shape, (node,), tuple(indices), key)
 
 
 def _without_single(index: Index, shape: Shape) -> Index:
@@ -128,7 +140,7 @@ def elementwise(op: str, *args: Node, what: str = "") -> Node:
         left = [arg for arg in args if not (arg.is_number and arg.data == neutral)]
         if len(left) == 1:
             return broadcast(left[0], shape)
-    return Node(op, shape, [broadcast(arg, shape) for arg in args])
+    return _made(op, shape, [broadcast(arg, shape) for arg in args])
 
 
 def fold(op: str, node: Node, dims: Iterable[int]) -> Node:
@@ -143,7 +155,7 @@ def fold(op: str, node: Node, dims: Iterable[int]) -> Node:
         return drop(node, dims)
     left = [extent for dim, extent in enumerate(node.shape) if dim not in real]
     rank = [dim for dim in range(len(node.shape)) if dim not in real]
-    return drop(Node(op, left, (node,), real), [rank.index(dim) for dim in dims if dim not in real])
+    return drop(_made(op, left, (node,), real), [rank.index(dim) for dim in dims if dim not in real])
 
 
 def drop(node: Node, dims: Iterable[int]) -> Node:

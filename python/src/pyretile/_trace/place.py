@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from pathlib import Path, PurePath
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._errors import Refused
 
@@ -35,13 +35,14 @@ def is_users(file: str) -> bool:
 
 
 class Tracing:
-    """The function that is traced, for what is refused: its name, and the place of an operation that has been recorded."""
+    """The function that is traced: its name, the place of an operation that has been recorded, and the nodes that it has made."""
 
     current: Tracing | None = None
 
     def __init__(self, name: str):
         self.name = name
         self.place: Place | None = None
+        self.nodes: dict[Any, Any] = {}  # by what they are made of
         self._outer: Tracing | None = None
 
     def __enter__(self) -> Tracing:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from .._core import partition
 from .._ends import _refused
-from .._errors import Refused, Undecided, Wrong
+from .._errors import Infeasible, Refused, Undecided, Wrong
 
 _PARAMETERS = re.compile(r"^fn main\((.*)\) -> ", re.MULTILINE)
 _PARAMETER = re.compile(r"(?:^|, )([A-Za-z_][\w.\-]*) : ")
@@ -58,6 +58,7 @@ class Statements:
     floating: bool
     constants: dict[str, Any] = field(repr=False)
     ranges: dict[str, int] = field(repr=False)
+    _longest: dict[str, str] = field(repr=False)
 
     def __str__(self) -> str:
         return self.text.rstrip("\n")
@@ -78,7 +79,8 @@ class Statements:
         """Runs the module on MPI processes, on these arrays, and compares every element with what the statements denote.
 
         Args:
-          how: a module, ``retile.spmd/1``; or a schedule, such as ``"out=i:2,k:2"``; or None, for the one that moves fewest elements.
+          how: a module, ``retile.spmd/1``; or a schedule, such as ``"out=i:2,k:2"``; or None, for the one that moves fewest elements. Where
+            none is found, the longest variable that each statement writes at is cut.
           arrays: one for each input, of its shape. They are taken as the type that NumPy gives all of them together, which must be
             float32, float64, int32 or int64; integers are taken as float64 where the function divides or has numbers with a point.
           processes: how many, one for each device of the module.
@@ -158,7 +160,10 @@ class Statements:
 
     def _module(self, how: str | None, processes: int) -> str:
         if how is None:
-            return self.partition(choose=True, devices=processes)
+            try:
+                return self.partition(choose=True, devices=processes)
+            except Infeasible:  # inputs of which only some elements are read at several places
+                return self.partition(";".join(f"{name}={variable}:{processes}" for name, variable in self._longest.items()))
         if not isinstance(how, str):
             raise _refused("how", how, "neither a module nor a schedule")
         first = next((line.strip() for line in how.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")

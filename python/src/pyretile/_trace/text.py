@@ -73,6 +73,7 @@ class Writer:
         self.taken = set(inputs) | {"array", "schedule", "tactic", "return", "for"}
         self.names: dict[int, str] = {}  # of arrays, by node
         self.ranges: dict[str, int] = {}
+        self.longest: dict[str, str] = {}  # the longest variable of each statement that has some, those that it writes at first
         self.lines = ["retile.array/1", *(f"array {name}[{','.join(map(str, shape))}]" for name, shape in inputs.items())]
         nodes = in_order(root)
         self.returned = source_of(root)
@@ -132,6 +133,9 @@ class Writer:
         self.taken.add(name)
         self.names[id(node)] = name
         written = ",".join(it.names[dim] for dim in dims if dim in it.names)
+        variables = [dim for dim in dims if dim in it.names] or list(it.names)
+        if variables:
+            self.longest[name] = it.names[max(variables, key=lambda dim: it.shape[dim])]
         said = f" for {','.join(f'{it.names[dim]}:{it.shape[dim]}' for dim in it.said)}" if it.said else ""
         self.lines.append(f"{name}[{written}] {FOLDS.get(node.op, '=')} {term}{said}")
 
