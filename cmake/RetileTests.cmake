@@ -69,7 +69,7 @@ set(RETILE_WITH_ALL
     "^house\\.foreign\\.fuzz$"
     "^house\\.install\\."
     "^house\\.peers\\.jobs$"
-    "^python\\.(whole|jax|torch)$")
+    "^python\\.(whole|traces|jax|torch)$")
 # Cases of GoogleTest that run with `scripts/test --all` only, as "<entry>|<filter>": they are the entry <entry>.more, and
 # <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes, or small sums.
 set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/2:Small/EveryPair.*/3"

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The Python package as users have it: built as a wheel, installed in environments of its own, and used.
 
-usage: package_test.py package|control|whole|jax|torch SOURCE BUILD COMPILER
+usage: package_test.py package|control|whole|trace|traces|jax|torch SOURCE BUILD COMPILER
 
   package  the wheel of the rooms of this build: what is in it, what it needs; its tests, doctests and program, without NumPy, too,
            and with a second Python from 3.12 on, where there is one
   control  the tests of the package fail where its answers are spoiled
   whole    as `pip install SOURCE/python` builds it, in a copy of the sources
+  trace    functions of NumPy that are traced and run on processes: a handful, and the examples; skipped where the build has no MPI
+  traces   all of them, and those of JAX
   jax      the tests of pyretile.jax, with JAX
   torch    those of pyretile.torch, with PyTorch
 
@@ -236,6 +238,29 @@ def whole(it):
     must([it.user("bare", packages=()), "-c", SMOKE])
 
 
+TRACED = ("product", "attention", "softmax", "stencil", "convolution")
+
+
+def trace(it, name="user", packages=("numpy", "pytest"), options=()):
+    """By the program of this build, which is the one that has MPI."""
+    program = it.build / "bin" / "retile"
+    if "mpi" not in must([program, "--version"]):
+        say("skipped: the build has no MPI")
+        sys.exit(SKIPPED)
+    user = it.user(name, packages=packages)
+    surroundings = {**os.environ, "RETILE": str(program)}
+    done = it.pytest(user, it.source / "python/tests/trace", *options, env=surroundings)
+    say(done.stdout[-3000:])
+    hold(done.returncode == 0 and re.search(r"\d+ passed", done.stdout), "tests of traced functions")
+    for example in TRACED:
+        said = must([user, it.source / f"examples/python/{example}.py"], env=surroundings)
+        hold(said.startswith("retile.array/1"), f"the example {example}")
+
+
+def traces(it):
+    trace(it, "jax", PEERS["jax"], ["--long"])
+
+
 def peer(it, name):
     tests = it.source / "python" / "tests" / name
     user = it.user(name, packages=PEERS[name], alone=ALONE.get(name, ()))
@@ -251,7 +276,7 @@ def main(arguments):
     it = Package(*rest)
     if what in PEERS:
         return peer(it, what)
-    return {"package": package, "control": control, "whole": whole}[what](it)
+    return {"package": package, "control": control, "whole": whole, "trace": trace, "traces": traces}[what](it)
 
 
 if __name__ == "__main__":

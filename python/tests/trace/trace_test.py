@@ -2,7 +2,6 @@
 
 import importlib.util
 import inspect
-import os
 
 import numpy as np
 import programs
@@ -15,7 +14,7 @@ HAS_JAX = importlib.util.find_spec("jax") is not None
 if HAS_JAX:
     import programs_jax  # noqa: F401
 
-WHICH = [one for one in programs.PROGRAMS if one.is_quick or os.environ.get("RETILE_TRACE") == "all"]
+WHICH = [pytest.param(one, id=one.name, marks=[] if one.is_quick else [pytest.mark.long]) for one in programs.PROGRAMS]
 BY_NAME = {one.name: one for one in programs.PROGRAMS}
 
 
@@ -47,13 +46,13 @@ def difference(program, processes=4, dtype=None):
     return np.abs(out - expected).max(), 2 * report["tolerance"]
 
 
-@pytest.mark.parametrize("program", WHICH, ids=lambda one: one.name)
+@pytest.mark.parametrize("program", WHICH)
 def test_four_processes_compute_what_the_function_does(program):
     off, bound = difference(program)
     assert off <= bound
 
 
-@pytest.mark.parametrize("program", WHICH, ids=lambda one: one.name)
+@pytest.mark.parametrize("program", WHICH)
 def test_modules_are_right(program):
     module = traced(program)._module(None, 4)
     (verdict,) = rt.check(module)
@@ -130,13 +129,14 @@ def small(name):
     return programs.Program(fn, tuple(shapes), "small", "numpy")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted({one[-1] for one in MUTANTS.values()}))
 def test_programs_that_must_tell_are_right(name):
     off, bound = difference(small(name), processes=1)
     assert off <= bound
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize("mutant", [pytest.param(one, marks=[] if k < 4 else [pytest.mark.long]) for k, one in enumerate(MUTANTS)])
 def test_a_wrong_rule_is_seen(mutant, monkeypatch):
     module, name, made, program = MUTANTS[mutant]
     real = getattr(module, name)

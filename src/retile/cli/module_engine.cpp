@@ -61,7 +61,8 @@ std::string report_json(const spmd::Module& module, const spmd::RunReport& repor
 
 /// What is refused of numbers in files points at the option that names them.
 Diagnostic of_input(Diagnostic problem, const std::string& pattern) {
-  if (pattern.empty() || problem.code != Code::unsupported || !problem.source.empty()) return problem;
+  if (pattern.empty() || problem.code != Code::unsupported || !problem.source.empty())
+    return problem;
   problem.source = "--input";
   problem.input = pattern;
   problem.where = {0, pattern.size()};
@@ -78,7 +79,7 @@ Outcome run_module(const Processes& processes, const ModuleRequest& request,
   lift_memory_limit();
   const ElementType type = request.values.data.type.value_or(ElementType{});
   const auto report = spmd::run(processes, request.module, *routes, type, make,
-                                 {request.values.data.input, request.values.data.output});
+                                {request.values.data.input, request.values.data.output});
   if (!report) return failed(of_input(report.error(), request.values.data.input));
   return {.exit = report->difference ? Exit::no : Exit::yes,
           .out = request.values.json ? report_json(request.module, *report) + "\n"

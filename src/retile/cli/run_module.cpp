@@ -58,8 +58,9 @@ std::optional<Complaint> RunVerb::settle_module() const {
                       "--input, --output, --timeout and --json"}};
   }
   if (given_.output && !given_.input) {
-    return Complaint{"a module makes its own parameters, and what it returns for them is not written",
-                     {"--input 'folder/{}.npy' takes those of files"}};
+    return Complaint{
+        "a module makes its own parameters, and what it returns for them is not written",
+        {"--input 'folder/{}.npy' takes those of files"}};
   }
   return std::nullopt;
 }

@@ -291,8 +291,8 @@ Result<Report> Runner::run() {
   const auto tile_of = [this](Size device) {
     return std::span<const std::byte>(executor_.output(device));
   };
-  if (auto done = sink->write(processes_, executor_.devices(), tile_of, program_.array_to(), buffer_,
-                              told);
+  if (auto done =
+          sink->write(processes_, executor_.devices(), tile_of, program_.array_to(), buffer_, told);
       !done) {
     return fail(done);
   }

@@ -62,10 +62,11 @@ Result<std::vector<NpyFile>> open_inputs(std::span<const NamedArray> arrays,
                                          const std::optional<ElementType>& type) {
   const bool named = is_tile_pattern(pattern);
   if (!named && arrays.size() != 1) {
-    return refuse({.code = Code::bad_argument,
-                   .message = fmt::format("{{}} must stand in the path once, for the names of {} arrays",
-                                          arrays.size()),
-                   .source = std::string(pattern)});
+    return refuse(
+        {.code = Code::bad_argument,
+         .message = fmt::format("{{}} must stand in the path once, for the names of {} arrays",
+                                arrays.size()),
+         .source = std::string(pattern)});
   }
   std::vector<NpyFile> out;
   for (const NamedArray& array : arrays) {

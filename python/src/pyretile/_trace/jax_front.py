@@ -8,7 +8,7 @@ from typing import Any
 from . import graph
 from .graph import Index, Node
 from .numpy_front import Recorder, power, tanh
-from .place import Place, Tracing, is_users, refused
+from .place import Place, Tracing, is_users, raised_at, refused
 
 Value = Any  # a Node, or a comparison (op, left, right)
 
@@ -78,9 +78,19 @@ class Reader:
             op, *both = comparison
             shape = args[0][1].shape, args[0][2].shape
             return (op, *(_broadcast_in_dim(params, graph.broadcast(one, graph.broadcast_shapes(op, *shape))) for one in both))
+        if name == "iota":
+            return self.iota(params)
         if known is None or comparison is not None:
             raise refused(f"the primitive {name} of JAX is not traced")
         return known(params, *args)
+
+    def iota(self, params: dict[str, Any]) -> Node:
+        import numpy
+
+        shape, dim = params["shape"], params["dimension"]
+        row = numpy.arange(shape[dim]).reshape([-1 if k == dim else 1 for k in range(len(shape))])
+        values = numpy.ascontiguousarray(numpy.broadcast_to(row, shape))
+        return self.recorder.constant(values, values)
 
 
 def _array(value: Any) -> Any:
@@ -164,7 +174,7 @@ def traced(function: Callable, shapes: dict[str, tuple[int, ...]]) -> tuple[Node
     try:
         made = jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(shape, "float32") for shape in shapes.values()))
     except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError) as error:
-        raise refused(f"JAX cannot trace this: {str(error).strip().splitlines()[0]}", place=_raised_at(error)) from error
+        raise refused(f"JAX cannot trace this: {str(error).strip().splitlines()[0]}", place=raised_at(error)) from error
     if len(made.out_avals) != 1:
         raise refused(f"{len(made.out_avals)} arrays are handed back, and statements return one")
     recorder = Recorder()
@@ -174,14 +184,3 @@ def traced(function: Callable, shapes: dict[str, tuple[int, ...]]) -> tuple[Node
     if isinstance(out, tuple):
         raise refused("a comparison is handed back, and statements return numbers")
     return out, recorder
-
-
-def _raised_at(error: BaseException) -> Place | None:
-    """The innermost line of the user's that an error came through."""
-    found, traceback = None, error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if is_users(code.co_filename):
-            found = Place(code.co_filename, traceback.tb_lineno, code.co_name)
-        traceback = traceback.tb_next
-    return found

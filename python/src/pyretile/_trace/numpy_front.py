@@ -12,7 +12,7 @@ import numpy as np
 
 from . import graph
 from .graph import Index, Node
-from .place import refused
+from .place import raised_at, refused
 
 _BINARY = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "minimum": "min"}
 _FOLDED = {"add": "sum", "maximum": "greatest", "minimum": "least"}
@@ -143,9 +143,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
                       "functions of NumPy that call np.asarray need them, too")
 
     __array__ = __index__ = __int__ = __float__ = __complex__ = __contains__ = item = tolist = _number
-
-    def __jax_array__(self):
-        raise refused("a function of JAX is given a traced array of NumPy", "trace(.., framework='jax') traces functions of JAX")
 
     def __setitem__(self, key, value):
         raise refused("an element of a traced array is written, and statements write whole arrays")
@@ -727,5 +724,10 @@ _FUNCTIONS: dict[Any, Callable] = {
 def traced(function: Callable, shapes: dict[str, tuple[int, ...]]) -> tuple[Any, Recorder]:
     """What a function hands back for traced arrays, and what else it did."""
     recorder = Recorder()
-    out = function(*(Traced(Node("input", shape, (), name), recorder) for name, shape in shapes.items()))
-    return out, recorder
+    arrays = [Traced(Node("input", shape, (), name), recorder) for name, shape in shapes.items()]
+    try:
+        return function(*arrays), recorder
+    except TypeError as error:
+        if "JAX" not in str(error):
+            raise
+        raise refused("a function of JAX is given a traced array of NumPy", "framework='jax' traces functions of JAX", place=raised_at(error)) from error

@@ -77,3 +77,14 @@ def refused(message: str, *notes: str, code: str = "unsupported", place: Place |
         rendered += f"  {text}\n  {'^' * len(text)}\n"
     rendered += "".join(f"note: {note}\n" for note in notes)
     return Refused(code, message, source, text, (0, len(text.encode())), notes, rendered)
+
+
+def raised_at(error: BaseException) -> Place | None:
+    """The innermost line of the user's that an error came through."""
+    found, traceback = None, error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_users(code.co_filename):
+            found = Place(code.co_filename, traceback.tb_lineno, code.co_name)
+        traceback = traceback.tb_next
+    return found

@@ -17,16 +17,20 @@ from .place import refused
 MOST_NESTED = 24
 MOST_FACTORS = 400
 MOST_NUMBER = 2**63
+MOST_ROOT = 1000
 LETTERS = "ijklmnpqrstuvw"
 _SUM, _PRODUCT, _FACTOR = range(3)
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 def number_text(value: float | int | bool) -> str:
-    """A number as a quotient of integers: the one with the least denominator that is the same number of 64 bits."""
+    """A number as a root of an integer, or a quotient of integers: the one with the least denominator that is the same number of 64 bits."""
     value = float(value) if not isinstance(value, int) else int(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise refused(f"the number {value} is needed, and statements have finite ones only")
+    square = round(value * value) if 0 < value < MOST_ROOT else 0
+    if value == math.sqrt(square) and not float(value).is_integer():
+        return f"sqrt({square})"
     exact = Fraction(value)
     near = (exact.limit_denominator(10**power) for power in (0, 3, 6, 9, 12, 15, 18))
     found = next((one for one in near if float(one) == value), exact)

@@ -514,8 +514,8 @@ class Running {
     const auto tile_of = [this](Size d) {
       return std::as_bytes(std::span(result_[static_cast<std::size_t>(d - first_)].elements));
     };
-    return sink.write(processes_, {.first = first_, .count = count_}, tile_of, result_layout_, buffer,
-                      [](std::string_view, Size, Size) {});
+    return sink.write(processes_, {.first = first_, .count = count_}, tile_of, result_layout_,
+                      buffer, [](std::string_view, Size, Size) {});
   }
 
   Result<void> compared() {
@@ -691,19 +691,21 @@ class ModuleRun {
                         static_cast<double>(Limits::min()));
         auto out = on({}, files, near, zero, sink);
         if (!out || out->is_finite) return out;
-        return refuse({.code = Code::unsupported,
-                       .message = fmt::format("{}, or could be too large for one, so that nothing can "
-                                              "be compared",
-                                              not_finite)});
+        return refuse(
+            {.code = Code::unsupported,
+             .message = fmt::format("{}, or could be too large for one, so that nothing can "
+                                    "be compared",
+                                    not_finite)});
       } else {
         const auto most = largest_element<T>(files);
         if (!most) return refuse(most.error());
         const double largest = largest_value(module_, *most);
         if (largest > *exact_up_to(type_)) {
-          return refuse({.code = Code::unsupported,
-                         .message = fmt::format("parameters of up to {:.6g} could make values of {:.3g}, "
-                                                "which may not fit",
-                                                *most, largest)});
+          return refuse(
+              {.code = Code::unsupported,
+               .message = fmt::format("parameters of up to {:.6g} could make values of {:.3g}, "
+                                      "which may not fit",
+                                      *most, largest)});
         }
         return on({}, files, Exact(), zero, sink);
       }
@@ -712,8 +714,8 @@ class ModuleRun {
 
  private:
   template <typename A, typename T>
-  Result<RunReport> on(const Drawing& drawing, const std::vector<NpyFile>& files, const A& arithmetic,
-                       T /*zero*/, run::Sink* sink) const {
+  Result<RunReport> on(const Drawing& drawing, const std::vector<NpyFile>& files,
+                       const A& arithmetic, T /*zero*/, run::Sink* sink) const {
     const Parameters<T> parameters(module_, drawing, files);
     return Running<T, A>(processes_, module_, routes_, make_, parameters, arithmetic).run(sink);
   }
@@ -733,10 +735,11 @@ class ModuleRun {
         if (!out || (out->is_finite && out->tolerance <= most_tolerance * out->largest)) return out;
       }
     }
-    return refuse({.code = Code::unsupported,
-                   .message = fmt::format("{}, or rounding may change it by more than a thousandth of "
-                                          "the largest, so that nothing can be compared",
-                                          not_finite)});
+    return refuse(
+        {.code = Code::unsupported,
+         .message = fmt::format("{}, or rounding may change it by more than a thousandth of "
+                                "the largest, so that nothing can be compared",
+                                not_finite)});
   }
 
   /// The largest magnitude in any file. Collective.
@@ -747,12 +750,14 @@ class ModuleRun {
     Result<void> mine;
     for (std::size_t x = 0; x < files.size() && mine; ++x) {
       const Size all = *checked_product(files[x].header().shape);
-      TileReader reader(files[x], files[x].header().shape, Shape(files[x].header().shape.size(), 0));
+      TileReader reader(files[x], files[x].header().shape,
+                        Shape(files[x].header().shape.size(), 0));
       std::vector<T> elements;
       for (Size begin = 0; begin < all && mine; begin += static_cast<Size>(elements.size())) {
         elements.resize(std::min(static_cast<std::size_t>(all - begin), most_at_once));
         mine = reader.read(std::as_writable_bytes(std::span(elements)));
-        for (const T element : elements) out = std::max(out, std::abs(static_cast<double>(element)));
+        for (const T element : elements)
+          out = std::max(out, std::abs(static_cast<double>(element)));
       }
     }
     if (auto agreed = processes_.agree(mine); !agreed) return refuse(agreed.error());
@@ -774,9 +779,10 @@ Result<std::vector<NpyFile>> files_of(const Module& module, const ElementType& t
   for (std::size_t x = 0; x < module.parameters; ++x) {
     const Layout& layout = module.values[x].type.layout();
     if (layout.addends()) {
-      return refuse({.code = Code::unsupported,
-                     .message = fmt::format("parameter {} has addends, and a file has but one array",
-                                            module.values[x].name)});
+      return refuse(
+          {.code = Code::unsupported,
+           .message = fmt::format("parameter {} has addends, and a file has but one array",
+                                  module.values[x].name)});
     }
     arrays.push_back({module.values[x].name, layout.global()});
   }
