@@ -19,7 +19,8 @@ Device d of the mesh is process d. Without an input, an element's bytes are the 
 splitmix64(its global index). Every element of the result is compared, always.
 
 Instead of --mesh, FROM and TO: a file with a module, retile.spmd/1, or - for stdin. Its parameters are
-small integers, and every element of what it returns is compared with what it denotes.
+small integers, or arrays of --input files, in whose path {} is the name of a parameter. Every element of
+what it returns is compared with what it denotes, and --output writes it.
 
 Exit codes: 0 right, 1 the Program or the result is wrong, or over --memory-limit, 2 the input
 cannot be read, 3 undecided: a limit was reached, 4 the environment failed.
@@ -31,6 +32,7 @@ Examples:
   retile run --mesh a:4 '[4{a}16]' '[4~{a}16]' --input-tiles 'in/{}.npy' --output-tiles 'out/{}.npy'
   retile run --mesh a:2,b:2 '[512{a}1024, 4096]' '[1024, 1024{b,a}4096]' --strategy inplace --explain
   retile run listing_3.spmd --backend sim
+  retile run listing_3.spmd --input 'in/{}.npy' --output z.npy
   retile run --many parameters.jsonl --memory-limit 2GiB
   mpirun -n 4 retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]')";
 
@@ -60,7 +62,9 @@ void RunVerb::add_options(OptionList& options) {
                "N");
   options.text("--backend", given_.backend, "mpi (default), sim or cuda", "NAME");
   options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
-  options.text("--input", given_.input, "read the array from a .npy file", "FILE");
+  options.text("--input", given_.input,
+               "read the array from a .npy file; of a module each parameter, whose name is {}",
+               "FILE");
   options.text("--output", given_.output, "write the array to a .npy file", "FILE");
   options.text("--input-tiles", given_.input_tiles,
                "read the tile of each device from a .npy file of its own; {} is its number",
