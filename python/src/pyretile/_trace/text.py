@@ -160,14 +160,15 @@ class Statement:
         self.names = {dim: self.variable(k) for k, dim in enumerate(dims)}
         self.indices = [Index(0, {dim: 1}) if dim in self.names else Index() for dim in range(len(shape))]
         self.reads: list[tuple[Index, int]] = []  # a subscript and the extent of what it is a subscript of
+        self.parts: list[set[int]] = []  # variables of each array or number in the term
         self.said: list[int] = []  # variables whose ranges stand behind the statement
 
     def whole(self, body: Node, own: Node) -> str:
         """The term. A variable at which nothing is read makes an input of the module, and so gets a name that no other has."""
         self.term(body, self.indices, own)
-        self.said = self.needed()
+        self.said = self.needed(body)
         for dim in self.said:
-            if not any(index.factors.keys() == {dim} for index, _ in self.reads):
+            if not self.is_alone(dim):
                 self.names[dim] = self.writer.fresh("n")
                 self.writer.ranges[self.names[dim]] = self.shape[dim]
         self.reads.clear()
@@ -182,6 +183,7 @@ class Statement:
         if node.op == "view":
             return self.term(node.args[0], [index.into(indices) for index in node.data], own, least)
         if node.op == "number":
+            self.parts.append(set())
             text = number_text(node.data)
             return f"({text})" if "/" in text or (text.startswith("-") and least > _SUM) else text
         if node is not own and id(node) in self.writer.names:
@@ -200,6 +202,7 @@ class Statement:
         return f"{node.op}({', '.join(self.term(arg, indices, own) for arg in args)})"
 
     def access(self, node: Node, indices: list[Index]) -> str:
+        self.parts.append({dim for index in indices for dim in index.factors})
         subscripts = []
         for index, extent in zip(indices, node.shape, strict=True):
             if extent == 1 and node.op != "input":
@@ -214,9 +217,24 @@ class Statement:
             parts.append(str(index.constant))
         return "+".join(parts)
 
-    def needed(self) -> list[int]:
-        """Variables whose ranges must be said: others go as far as every subscript is inside of its array, and that is right."""
+    def is_alone(self, dim: int) -> bool:
+        """Whether a variable stands alone in a subscript."""
+        return any(index.factors.keys() == {dim} for index, _ in self.reads)
+
+    def is_product(self, node: Node) -> bool:
+        """Whether a term is a product of arrays and integers."""
+        node = source_of(node)
+        if node.op == "number":
+            return "/" not in number_text(node.data) and "sqrt" not in number_text(node.data)
+        return id(node) in self.writer.names or (node.op == "mul" and all(map(self.is_product, node.args)))
+
+    def needed(self, body: Node) -> list[int]:
+        """Variables whose ranges must be said: others go as far as every subscript is inside of its array, and that is right.
+        What lacks a variable is repeated along it, by an array that has it alone.
+        """
         said: list[int] = []
+        if not self.is_product(body):
+            said = [dim for dim in self.names if not self.is_alone(dim) and any(dim not in part for part in self.parts)]
         while True:
             found = self.inferred(said)
             wrong = next((dim for dim in self.names if found.get(dim) != self.shape[dim]), None)
