@@ -56,3 +56,9 @@ def jax_views(x):
 @program((6, 4), (4,), framework="jax")
 def jax_constants(x, b):
     return x * jnp.arange(4.0) - jnp.sqrt(b * b + 1) + jnp.float32(0.1)
+
+
+@program((5, 5), (5, 4), kind="softmax", framework="jax")
+def jax_causal_attention(s, v):
+    mask = jnp.tril(jnp.ones((5, 5), bool))
+    return jax.nn.softmax(jnp.where(mask, s, -20), axis=-1) @ v

@@ -32,7 +32,8 @@ def trace(fn: Callable, *shapes_or_arrays: Any, names: Iterable[str] | None = No
 
     Args:
       fn: a function of NumPy arrays that hands back one array, or one of JAX, whose jaxpr is read.
-      shapes_or_arrays: for each argument its shape, ``(7, 5)``, or an array of that shape. Extents are from 1 on.
+      shapes_or_arrays: for each argument its shape, ``(7, 5)``, or an array of that shape. Extents are from 1 on. A function of JAX is
+        traced with the types of arrays, and with float32 for shapes.
       names: what the inputs are called; by default as the arguments of ``fn``.
       framework: ``"numpy"`` or ``"jax"``; by default it is JAX if ``fn`` is jitted, is given arrays of JAX, or names a module of JAX.
 
@@ -59,8 +60,7 @@ def trace(fn: Callable, *shapes_or_arrays: Any, names: Iterable[str] | None = No
     name = getattr(fn, "__name__", type(fn).__name__)
     with Tracing(name):
         shapes = _shapes(fn, shapes_or_arrays, names)
-        made = _front(fn, shapes_or_arrays, framework)(fn, shapes)
-        root, recorder = made
+        root, recorder = _front(fn, shapes_or_arrays, framework)(fn, shapes, shapes_or_arrays)
         root = _array_of(root, recorder)
         clash = next((one for one in recorder.constants if one in shapes), None)
         if clash is not None:

@@ -10,13 +10,11 @@ from .graph import Index, Node
 from .numpy_front import Recorder, power, tanh
 from .place import Place, Tracing, is_users, raised_at, refused
 
-Value = Any  # a Node, or a comparison (op, left, right)
+Value = Any  # a Node, a comparison (op, left, right), or an array that is Known
 
 _BINARY = {"add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min"}
 _FOLDED = {"reduce_sum": "sum", "reduce_max": "greatest", "reduce_min": "least"}
 _COMPARED = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
-_HOLDS = {"lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-          "eq": lambda a, b: a == b, "ne": lambda a, b: a != b}
 _SAME = ("stop_gradient", "copy", "copy_p", "reduce_precision", "optimization_barrier", "sharding_constraint", "pvary")
 
 
@@ -31,18 +29,25 @@ def _place(equation: Any) -> Place | None:
     return Place(found.file_name, found.line_num, found.function_name) if found else None
 
 
+class Known:
+    """An array that depends on no argument: JAX works out what is done to such arrays alone."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
 class Reader:
     """Makes nodes of equations."""
 
     def __init__(self, recorder: Recorder):
         self.recorder = recorder
 
-    def values(self, jaxpr: Any, constants: Sequence[Value], args: Sequence[Value]) -> list[Value]:
-        known: dict[Any, Value] = dict(zip(jaxpr.constvars, constants, strict=True))
+    def values(self, jaxpr: Any, constants: Sequence[Any], args: Sequence[Value]) -> list[Value]:
+        known: dict[Any, Value] = dict(zip(jaxpr.constvars, map(Known, constants), strict=True))
         known.update(zip(jaxpr.invars, args, strict=True))
 
         def value(one: Any) -> Value:
-            return self.recorder.constant(one.val, _array(one.val)) if hasattr(one, "val") else known[one]
+            return Known(one.val) if hasattr(one, "val") else known[one]
 
         for equation in jaxpr.eqns:
             tracing = Tracing.current
@@ -53,44 +58,49 @@ class Reader:
             known.update(zip(equation.outvars, out, strict=True))
         return [value(one) for one in jaxpr.outvars]
 
+    def node(self, value: Value) -> Value:
+        if not isinstance(value, Known):
+            return value
+        array = _array(value.value)
+        if array.dtype.kind not in "biuf":
+            array = array.astype("float32")  # of JAX's own types
+        return self.recorder.constant(value.value, array)
+
     def equation(self, equation: Any, args: list[Value]) -> list[Value]:
         name, params = equation.primitive.name, equation.params
+        if all(isinstance(one, Known) for one in args):
+            return self.worked_out(equation, [one.value for one in args])
         inner = next((params[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr") if key in params), None)
         if inner is not None and name not in ("scan", "while", "cond", "shard_map", "pallas_call"):
             closed = hasattr(inner, "consts")
-            constants = [self.recorder.constant(one, _array(one)) for one in inner.consts] if closed else []
-            return self.values(inner.jaxpr if closed else inner, constants, args)
+            return self.values(inner.jaxpr if closed else inner, inner.consts if closed else [], args)
+        args = [self.node(one) for one in args]
         if name in _SAME:
             return args
-        return [self.made(name, params, equation, args)]
+        return [self.made(name, params, args)]
 
-    def made(self, name: str, params: dict[str, Any], equation: Any, args: list[Value]) -> Value:
+    @staticmethod
+    def worked_out(equation: Any, args: list[Any]) -> list[Value]:
+        primitive = equation.primitive
+        found = primitive.get_bind_params(equation.params)
+        functions, params = found if isinstance(found, tuple) else ((), found)  # releases before 0.12 have both
+        out = primitive.bind(*functions, *args, **params)
+        return [Known(one) for one in (out if primitive.multiple_results else [out])]
+
+    def made(self, name: str, params: dict[str, Any], args: list[Value]) -> Value:
         known = _PRIMITIVES.get(name)
         comparison = next((one for one in args if isinstance(one, tuple)), None)
-        if name in _HOLDS:
-            if comparison is None and args[0].is_number and args[1].is_number:
-                return graph.number(_HOLDS[name](args[0].data, args[1].data), equation.outvars[0].aval.shape)
-            if comparison is None and name in _COMPARED:
-                return (_COMPARED[name], *args)
+        if name in _COMPARED and comparison is None:
+            return (_COMPARED[name], *args)
         if name == "select_n" and len(args) == 3:
             return graph.chosen(args[0], args[2], args[1], "where")
         if comparison is not None and name == "broadcast_in_dim":
             op, *both = comparison
-            shape = args[0][1].shape, args[0][2].shape
-            return (op, *(_broadcast_in_dim(params, graph.broadcast(one, graph.broadcast_shapes(op, *shape))) for one in both))
-        if name == "iota":
-            return self.iota(params)
+            shape = graph.broadcast_shapes(op, *(one.shape for one in both))
+            return (op, *(_broadcast_in_dim(params, graph.broadcast(one, shape)) for one in both))
         if known is None or comparison is not None:
             raise refused(f"the primitive {name} of JAX is not traced")
         return known(params, *args)
-
-    def iota(self, params: dict[str, Any]) -> Node:
-        import numpy
-
-        shape, dim = params["shape"], params["dimension"]
-        row = numpy.arange(shape[dim]).reshape([-1 if k == dim else 1 for k in range(len(shape))])
-        values = numpy.ascontiguousarray(numpy.broadcast_to(row, shape))
-        return self.recorder.constant(values, values)
 
 
 def _array(value: Any) -> Any:
@@ -167,20 +177,22 @@ _PRIMITIVES: dict[str, Callable[..., Node]] = {
 }
 
 
-def traced(function: Callable, shapes: dict[str, tuple[int, ...]]) -> tuple[Node, Recorder]:
-    """The node of what a function hands back."""
+def traced(function: Callable, shapes: dict[str, tuple[int, ...]], given: Sequence[Any]) -> tuple[Node, Recorder]:
+    """The node of what a function hands back. What is given as a shape is float32, and arrays are of their own type."""
     import jax
 
+    types = [getattr(one, "dtype", "float32") for one in given]
     try:
-        made = jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(shape, "float32") for shape in shapes.values()))
+        made = jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(shape, one) for shape, one in zip(shapes.values(), types, strict=True)))
     except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError) as error:
         raise refused(f"JAX cannot trace this: {str(error).strip().splitlines()[0]}", place=raised_at(error)) from error
     if len(made.out_avals) != 1:
         raise refused(f"{len(made.out_avals)} arrays are handed back, and statements return one")
     recorder = Recorder()
-    recorder.floating = True
+    recorder.floating = made.out_avals[0].dtype.kind not in "iu"
     inputs = [Node("input", shape, (), name) for name, shape in shapes.items()]
-    (out,) = Reader(recorder).values(made.jaxpr, [recorder.constant(one, _array(one)) for one in made.consts], inputs)
+    reader = Reader(recorder)
+    out = reader.node(reader.values(made.jaxpr, made.consts, inputs)[0])
     if isinstance(out, tuple):
         raise refused("a comparison is handed back, and statements return numbers")
     return out, recorder

@@ -721,8 +721,9 @@ _FUNCTIONS: dict[Any, Callable] = {
 }
 
 
-def traced(function: Callable, shapes: dict[str, tuple[int, ...]]) -> tuple[Any, Recorder]:
+def traced(function: Callable, shapes: dict[str, tuple[int, ...]], given: Sequence[Any]) -> tuple[Any, Recorder]:
     """What a function hands back for traced arrays, and what else it did."""
+    del given  # of arrays the shape alone counts
     recorder = Recorder()
     arrays = [Traced(Node("input", shape, (), name), recorder) for name, shape in shapes.items()]
     try:
