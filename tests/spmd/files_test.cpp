@@ -1,4 +1,6 @@
 // Modules on arrays of files, on the simulator: what is read, what is written, and what nothing can be said of.
+#include "exec/npy/files.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,7 +11,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "exec/npy/files.h"
 #include "retile/exec/npy/npy.h"
 #include "retile/exec/sim/executor.h"
 #include "retile/spmd/judge.h"
@@ -53,7 +54,8 @@ class Files : public testing::Test {
     const auto file = NpyFile::open(path(name));
     if (!file || file->header().type != type_of<T>()) return {};
     std::vector<T> out(static_cast<std::size_t>(*checked_product(file->header().shape)));
-    EXPECT_TRUE(file->read_at(file->header().data_offset_bytes, std::as_writable_bytes(std::span(out))));
+    EXPECT_TRUE(
+        file->read_at(file->header().data_offset_bytes, std::as_writable_bytes(std::span(out))));
     return out;
   }
   [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
@@ -71,10 +73,9 @@ class Files : public testing::Test {
     if (!module) return refuse(module.error());
     const auto routes = routes_of(*module);
     if (!routes) return refuse(routes.error());
-    return run(
-        OneProcess(), *module, *routes, type,
-        [&type](const Program& program) { return sim::make_executor(program, type); },
-        {path(pattern), path("y.npy")});
+    return run(OneProcess(), *module, *routes, type,
+               [&type](const Program& program) { return sim::make_executor(program, type); },
+               {path(pattern), path("y.npy")});
   }
   template <typename T>
   void expect_product(const std::vector<T>& x, const std::vector<T>& wanted) const {
@@ -114,7 +115,8 @@ TEST_F(Files, what_a_module_returns_for_them_is_written) {
 TEST_F(Files, what_is_wrong_is_not_written) {
   write_operands<float>({1, 0, -2, 3, 0, 5, 1, -1});
   std::string text = product;
-  text.replace(text.find("denotes einsum \"ik,kj->ij\" x w"), 30, "denotes neg (einsum \"ik,kj->ij\" x w)");
+  text.replace(text.find("denotes einsum \"ik,kj->ij\" x w"), 30,
+               "denotes neg (einsum \"ik,kj->ij\" x w)");
   const auto report = run_of(text, type_of<float>());
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_TRUE(report->difference);
