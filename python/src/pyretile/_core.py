@@ -146,12 +146,17 @@ def _line_of(name: Any, ends: Any, dtype: Any) -> str:
         raise _refused("arrays", ends, f"not both ends of {name!r}", "write {'w': (src, dst)}") from None
     start = End(src, "src")
     said = options_of(start, dst, mesh=None, order=None, mesh_to=None, order_to=None, shape=None)
-    line = {"name": str(name)} | {_KEYS[key]: value for key, value in said if key in _KEYS}
+    kind = getattr(src, "dtype", None) if dtype is None else None
+    return _line_said(name, said, kind if kind is None else dtype_words(kind))
+
+
+def _line_said(name: Any, said: Options, dtype: str | None) -> str:
+    """The line of an array whose ends are options."""
+    line: dict[str, Any] = {"name": str(name)} | {_KEYS[key]: value for key, value in said if key in _KEYS}
     shape = dict(said).get("--shape")
     if shape is not None:
         line["shape"] = [int(one) for one in shape.strip("[]").split(",") if one]
-    kind = getattr(src, "dtype", None) if dtype is None else None
-    return json.dumps(line if kind is None else line | {"dtype": dtype_words(kind)})
+    return json.dumps(line if dtype is None else line | {"dtype": dtype})
 
 
 def plan_many(arrays: Any, *, mesh: Any = None, order: Any = None, mesh_to: Any = None, order_to: Any = None,
@@ -199,6 +204,21 @@ def _part(options: tuple, texts: tuple, rank: Any) -> RankPart:
     return RankPart._made(json.loads(out), _text_of("lower", said, list(texts)))
 
 
+def _part_of_program(program: Program, rank: Any) -> RankPart:
+    """By the same plan, as that of one array among many."""
+    options, texts = program._options, program._texts
+    names = dict(options)
+    if "--direct" in names or not options:
+        raise _refused("rank", rank, "a Program that follows no plan has no parts", "lower() without direct makes one that does")
+    line = _line_said("array", list(options), names.get("--dtype"))
+    planning = [one for one in options if one[0] not in _KEYS and one[0] not in ("--shape", "--dtype")]
+    part = _part((("--many", "array"), *planning), (("array", line), *texts), rank)
+    made, said = ([step["op"] for step in steps] for steps in (part.kinds[0]["steps"], program.steps))
+    if made != said:
+        raise _refused("rank", rank, f"the part has steps {', '.join(made)}, and the Program has {', '.join(said)}")
+    return part
+
+
 def _whole_word(value: Any, name: str) -> str:
     try:
         return _whole(value)
@@ -218,7 +238,7 @@ def _lower(options: Options, *, form: str, texts: Options = ()) -> Program | str
         said += [(name, value) for name, value in options if name == "--dtype"]
     if form == "program":
         _, out, _ = _call("lower", [*said, ("--json", "")], texts)
-        return Program._made(_feasible(json.loads(out)), _text_of("lower", said, texts))
+        return Program._made(_feasible(json.loads(out)), _text_of("lower", said, texts), _options=tuple(said), _texts=tuple(texts))
     said.append(("--as", form))
     exit_code, out, _ = _call("lower", said, texts)
     if exit_code == _NO:

@@ -248,7 +248,7 @@ class ManyPlan(_Answer):
 
 @dataclass(frozen=True, eq=False)
 class RankPart(_Answer):
-    """The part that one device has in plans of many arrays, as ``retile.rank/1``.
+    """The part that one device has in a plan, or in plans of many arrays, as ``retile.rank/1``.
 
     Attributes:
       rank: the device.
@@ -276,6 +276,23 @@ class Program(_Answer):
     schema: str
     steps: tuple[dict, ...]
     devices: Any
+    _options: tuple = field(default=(), repr=False)
+    _texts: tuple = field(default=(), repr=False)
+
+    def for_rank(self, rank: int) -> RankPart:
+        """What one device receives and sends in each step.
+
+        Raises:
+          Refused: there is no such device, or the Program follows no plan, as with ``direct=True``.
+
+        >>> import pyretile as rt
+        >>> program = rt.lower("[2{x}4, 8]", "[4, 4{x}8]", mesh="x:2")
+        >>> program.for_rank(1).kinds[0]["steps"][0]["sends"]
+        [[0, 1, 2, 0, 0, 0, 2, 4]]
+        """
+        from ._core import _part_of_program
+
+        return _part_of_program(self, rank)
 
     def to_json(self) -> str:
         """On one line, as ``check`` and the program ``retile`` read it."""

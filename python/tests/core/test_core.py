@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 import pyretile as rt
@@ -480,3 +481,44 @@ def test_a_limit_of_time_leaves_a_program_undecided():
     large = product(1024)
     validation = rt.validate(large, large.replace(", sharding={replicated}", ""), extents="full", draws=1000, timeout=1)
     assert validation.right is None and validation.answer == "undecided" and not validation
+
+
+def replayed(program, devices, src, shape):
+    """The tiles at the end, where each device does its part."""
+    whole = np.arange(np.prod(shape)).reshape(shape)
+    tiles = [whole[tuple(slice(*side) for side in box)] for box in src]
+    parts = [program.for_rank(rank).kinds[0]["steps"] for rank in range(devices)]
+    rank = len(shape)
+    for k in range(len(program.steps)):
+        sent = sorted(box for steps in parts for box in steps[k]["sends"])
+        assert sent == sorted(box for steps in parts for box in steps[k]["receives"] if box[0] != box[1])
+        after = [np.full(steps[k]["after"], -1) for steps in parts]
+        for target, source, *numbers in (box for steps in parts for box in steps[k]["receives"]):
+            there, here, extent = (numbers[i * rank:(i + 1) * rank] for i in range(3))
+            cut = [tuple(slice(b, b + n) for b, n in zip(begins, extent, strict=True)) for begins in (there, here)]
+            after[target][cut[0]] = tiles[source][cut[1]]
+        tiles = after
+    return whole, tiles
+
+
+@pytest.mark.parametrize(("mesh", "src", "dst", "shape"), [
+    ("x:4,y:6", *ENDS, (12, 12)), ("x:3", "P('x')", "P(None, 'x')", (7, 5)), ("x:2,y:2", "P('x', 'y')", "P()", (4, 6)),
+    ("x:2,y:3", "P(('x', 'y'))", "P('y', 'x')", (12, 6))])
+def test_parts_of_all_devices_are_the_program(mesh, src, dst, shape):
+    program = rt.lower(src, dst, mesh=mesh, shape=None if src == ENDS[0] else shape)
+    keywords = {"mesh": mesh, "shape": None if src == ENDS[0] else shape}
+    target = rt.boxes(dst, **keywords)
+    whole, tiles = replayed(program, len(target), rt.boxes(src, **keywords), shape)
+    for box, tile in zip(target, tiles, strict=True):
+        assert (tile == whole[tuple(slice(*side) for side in box)]).all()
+    assert pickle.loads(pickle.dumps(program)).for_rank(0) == program.for_rank(0)
+
+
+def test_parts_of_what_has_none_are_refused():
+    program = rt.plan(*ENDS, mesh=MESH).lower()
+    assert program.for_rank(23).rank == 23
+    for rank in (24, -1, "x"):
+        with pytest.raises(rt.Refused):
+            program.for_rank(rank)
+    with pytest.raises(rt.Refused, match="follows no plan"):
+        rt.lower(*ENDS, mesh=MESH, direct=True).for_rank(0)
