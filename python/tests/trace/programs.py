@@ -121,7 +121,7 @@ def softmax_with_temperature(x):
     return e / e.sum(1, keepdims=True)
 
 
-@program((2, 4, 8), (8, 8), (8, 8), (8, 8), kind="softmax", is_quick=True)
+@program((2, 4, 8), (8, 8), (8, 8), (8, 8), kind="softmax")
 def attention(x, wq, wk, wv):
     q, k, v = x @ wq, x @ wk, x @ wv
     s = np.einsum("bid,bjd->bij", q, k) / np.sqrt(8.0)
@@ -191,7 +191,7 @@ def gated(x, w, u):
 # ---- Views and folds ----------------------------------------------------------------------------------------------------------------
 
 
-@program((12,), is_quick=True)
+@program((12,))
 def stencil(x):
     return x[:-2] - 2 * x[1:-1] + x[2:]
 
@@ -201,7 +201,7 @@ def five_points(x):
     return x[1:-1, 1:-1] - (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]) / 4
 
 
-@program((9,), (4,), is_quick=True)
+@program((9,), (4,))
 def convolution(x, w):
     return np.correlate(x, w, "valid")
 

@@ -64,6 +64,7 @@ def test_there_are_enough_programs():
     assert len(kinds) >= 40 and kinds.count("contraction") >= 10 and kinds.count("softmax") >= 5 and kinds.count("residual") >= 5
 
 
+@pytest.mark.long
 def test_floats_of_32_bits():
     off, bound = difference(BY_NAME["attention"], dtype=np.float32)
     assert 0 < off <= bound
@@ -136,7 +137,7 @@ def test_programs_that_must_tell_are_right(name):
     assert off <= bound
 
 
-@pytest.mark.parametrize("mutant", [pytest.param(one, marks=[] if k < 4 else [pytest.mark.long]) for k, one in enumerate(MUTANTS)])
+@pytest.mark.parametrize("mutant", [pytest.param(one, marks=[] if k < 2 else [pytest.mark.long]) for k, one in enumerate(MUTANTS)])
 def test_a_wrong_rule_is_seen(mutant, monkeypatch):
     module, name, made, program = MUTANTS[mutant]
     real = getattr(module, name)
@@ -239,6 +240,19 @@ def power_of_arrays(x):
     return x**x
 
 
+def array_of_arrays(x):
+    return np.array([x, x])
+
+
+def larger_of_two(x):
+    return max(x[0, 0], x[1, 1])
+
+
+def compared(x):
+    y = (x > 0) * 2
+    return x + y
+
+
 def bad_einsum(x):
     return np.einsum("ij,jk->ik", x)
 
@@ -251,7 +265,8 @@ REFUSED = [(branch, "x[0] > 0", "branch"), (sorted_rows, "np.sort", "sort"), (si
            (gathered, "[[0, 2]]", "subscript"), (by_a_traced_array, "x[x]", "subscript"), (backwards, "::-1", "strides"), (joined, "reshape(12)", "one dimension of several"),
            (written, "x[0] = 1", "written"), (into, "out=", "writes into"), (as_numbers, "asarray", "not known"), (float_of, "float(", "not known"),
            (cumulative, "cumsum", "cumsum"), (changed_view, "x += 1", "in place"), (other_choice, "np.where", "neither"),
-           (power_of_arrays, "x**x", "power"), (bad_einsum, "np.einsum(", "subscripts")]
+           (power_of_arrays, "x**x", "power"), (array_of_arrays, "np.array(", "not known"), (larger_of_two, "max(", "branch"), (compared, "(x > 0)", "comparison"),
+           (bad_einsum, "np.einsum(", "subscripts")]
 
 
 @pytest.mark.parametrize(("fn", "words", "reason"), REFUSED, ids=lambda one: getattr(one, "__name__", None))
@@ -330,7 +345,7 @@ def test_a_wrong_module_raises_wrong():
 def test_schedules_and_modules_are_taken():
     product = rt.trace(programs.product, np.zeros((7, 5)), (5, 6), names=["left", "right"])
     given = np.arange(35.0).reshape(7, 5), np.arange(30.0).reshape(5, 6)
-    for how in ("out=i:4", "out=i:2,k:2", product.partition("out=j:2,k:2"), product.partition(choose=True, devices=4)):
+    for how in ("out=i:2,k:2", product.partition("out=j:2,k:2")):
         assert (product.run(how, *given) == given[0] @ given[1]).all()
     assert [one.name for one in product.inputs] == ["left", "right"]
     assert product.run("out=k:2", *given, processes=2).shape == product.shape == (7, 6)
@@ -338,6 +353,56 @@ def test_schedules_and_modules_are_taken():
 
 def test_the_text_is_one_statement_for_a_product():
     assert str(rt.trace(programs.product, (7, 5), (5, 6))).splitlines()[3:] == ["out[i,j] += a[i,k] * b[k,j]", "return out"]
+
+
+def text_of(fn, *shapes):
+    return str(rt.trace(fn, *shapes)).splitlines()
+
+
+def test_arrays_from_elsewhere_are_what_they_are_when_they_are_used():
+    def changing(x):
+        weights, y = np.arange(4.0), x
+        for k in range(2):
+            weights[k] += 5
+            y = y + weights * np.where(weights > 4, x, 0)
+        return y
+
+    statements = rt.trace(changing, (4,))
+    assert [one.tolist() for one in statements.constants.values()] == [[1, 0, 0, 0], [5, 1, 2, 3], [1, 1, 0, 0], [5, 6, 2, 3]]
+    x = np.array([1.0, -2, 3, 4])
+    assert np.abs(statements.run(None, x, processes=1) - changing(x)).max() < 1e-12
+
+
+def test_names_do_not_clash():
+    def product(t1, out, exp):
+        return np.exp(t1 * out).sum() * exp
+
+    assert text_of(product, (3,), (3,), ())[4:] == ["t2[] += exp(t1[i] * out[i])", "t3[] = t2[] * exp[]", "return t3"]
+    statements = rt.trace(product, (3,), (3,), ())
+    assert np.abs(statements.run(None, np.ones(3), np.ones(3), 2.0, processes=1) - 6 * np.e) < 1e-12
+
+
+def test_what_is_worked_out_twice_stands_once():
+    assert text_of(lambda x: x / x.sum() - x.sum(), (3,))[2:] == ["t1[] += x[i]", "out[i] = x[i] / t1[] - t1[]", "return out"]
+
+
+def test_threads_trace_apart():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def many(x):
+        for _ in range(50):
+            x = x * 2 + x.sum()
+        return x
+
+    alone = str(rt.trace(many, (3,)))
+    with ThreadPoolExecutor(4) as pool:
+        assert {str(one) for one in pool.map(lambda _: rt.trace(many, (3,)), range(12))} == {alone}
+
+
+def test_a_run_ends_when_its_time_is_up():
+    product = rt.trace(programs.product, (7, 5), (5, 6))
+    with pytest.raises(rt.Undecided, match="longer than"):
+        product.run("out=i:4", np.ones((7, 5)), np.ones((5, 6)), timeout=0.01)
 
 
 @pytest.mark.skipif(not HAS_JAX, reason="needs JAX")

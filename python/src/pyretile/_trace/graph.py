@@ -13,6 +13,7 @@ from typing import Any
 from .place import Tracing, refused
 
 Shape = tuple[int, ...]
+MOST_STRIDE = 4096  # of the language
 
 
 class Index:
@@ -62,7 +63,7 @@ class Node:
 
 def _made(op: str, shape: Iterable[int], args: Sequence[Node], data: Any = None, key: Any = None) -> Node:
     """One node for what is worked out twice in one trace."""
-    tracing = Tracing.current
+    tracing = Tracing.current()
     if tracing is None:
         return Node(op, shape, args, data)
     key = (op, tuple(shape), tuple((arg.op, arg.shape, arg.data) if arg.is_number else id(arg) for arg in args), data if key is None else key)
@@ -204,6 +205,8 @@ def reshape(node: Node, shape: Sequence[int], what: str = "reshape") -> Node:
                 raise refused(f"{what} from {list(node.shape)} to {list(shape)} makes one dimension of several, which statements cannot say",
                               "dimensions of 1 may come and go, and one dimension may become several; einsum takes arrays as they are")
             rest //= shape[new[at]]
+            if rest > MOST_STRIDE:
+                raise refused(f"{what} makes {list(shape)} of {list(node.shape)}, and factors in subscripts are at most {MOST_STRIDE}")
             parts.append((new[at], rest))
             at += 1
         indices.append(Index(0, dict(parts)))

@@ -50,7 +50,7 @@ class Reader:
             return Known(one.val) if hasattr(one, "val") else known[one]
 
         for equation in jaxpr.eqns:
-            tracing = Tracing.current
+            tracing = Tracing.current()
             before = tracing.place
             tracing.place = _place(equation) or before
             out = self.equation(equation, [value(one) for one in equation.invars])
@@ -64,7 +64,7 @@ class Reader:
         array = _array(value.value)
         if array.dtype.kind not in "biuf":
             array = array.astype("float32")  # of JAX's own types
-        return self.recorder.constant(value.value, array)
+        return self.recorder.constant(array)
 
     def equation(self, equation: Any, args: list[Value]) -> list[Value]:
         name, params = equation.primitive.name, equation.params
@@ -129,8 +129,8 @@ def _broadcast_in_dim(params: dict[str, Any], x: Node, *_) -> Node:
 def _slice(params: dict[str, Any], x: Node) -> Node:
     strides = params["strides"] or (1,) * len(x.shape)
     counts = [-(-(end - begin) // stride) for begin, end, stride in zip(params["start_indices"], params["limit_indices"], strides, strict=True)]
-    if any(not 1 <= stride <= 4096 for stride in strides) or any(count < 1 for count in counts):
-        raise refused(f"a slice with strides {list(strides)} that has {counts} elements; statements have strides from 1 to 4096")
+    if any(not 1 <= stride <= graph.MOST_STRIDE for stride in strides) or any(count < 1 for count in counts):
+        raise refused(f"a slice with strides {list(strides)} that has {counts} elements; statements have strides from 1 to {graph.MOST_STRIDE}")
     return graph.take(x, params["start_indices"], counts, strides)
 
 

@@ -25,7 +25,7 @@ class Recorder:
     def __init__(self) -> None:
         self.constants: dict[str, np.ndarray] = {}
         self.floating = False
-        self._known: dict[int, tuple[Any, Node]] = {}
+        self._known: dict[Any, Node] = {}  # by shape, type and bytes: an array may change while a function runs
 
     def node(self, value: Any, what: str) -> Node:
         """Anything that NumPy takes for an array."""
@@ -40,23 +40,24 @@ class Recorder:
         if array.dtype.kind not in "biuf":
             raise refused(f"{what} takes arrays of real numbers, not {type(value).__name__}")
         self.floating |= array.dtype.kind == "f"
-        return self.constant(value, array)
+        return self.constant(array)
 
-    def constant(self, value: Any, array: np.ndarray) -> Node:
+    def constant(self, array: np.ndarray) -> Node:
         """An array that is no argument: a number, or an input of its own."""
         if array.size == 0:
             raise refused("an array without elements")
         first = array.flat[0]
         if array.size == 1 or (array == first).all():
             return graph.number(first.item(), array.shape)
-        if id(value) not in self._known:
+        key = (array.shape, array.dtype.str, array.tobytes())
+        if key not in self._known:
             name = f"constant{len(self.constants) + 1}"
             self.constants[name] = np.array(array)
-            self._known[id(value)] = (value, Node("input", array.shape, (), name))
-        return self._known[id(value)][1]
+            self._known[key] = Node("input", array.shape, (), name)
+        return self._known[key]
 
 
-class Comparison:
+class Comparison(np.lib.mixins.NDArrayOperatorsMixin):
     """Whether elements of one array are less than those of another: what ``np.where`` chooses by, and nothing else."""
 
     __slots__ = ("op", "left", "recorder", "right")
@@ -81,7 +82,7 @@ class Comparison:
     def __array__(self, *_, **__):
         raise refused("elements of a traced array are not known before the program runs")
 
-    __iter__ = __index__ = __float__ = __int__ = __invert__ = __and__ = __or__ = __xor__ = __array__
+    __iter__ = __index__ = __float__ = __int__ = __array__
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
@@ -322,8 +323,8 @@ def _slice(one: slice, extent: int) -> tuple[int, int, int]:
         begin, end, stride = one.indices(extent)
     except (TypeError, ValueError):
         raise refused(f"the slice {_slice_text(one)} has no constant bounds") from None
-    if stride < 1 or stride > 4096:
-        raise refused(f"the slice {_slice_text(one)}: statements have strides from 1 to 4096")
+    if stride < 1 or stride > graph.MOST_STRIDE:
+        raise refused(f"the slice {_slice_text(one)}: statements have strides from 1 to {graph.MOST_STRIDE}")
     return begin, end, stride
 
 
@@ -577,7 +578,7 @@ def _where(recorder: Recorder, condition, x=None, y=None) -> Traced:
         raise refused("np.where chooses by the elements of a traced array", "it takes comparisons and constant arrays")
     else:
         floating = recorder.floating
-        mask = recorder.constant(condition, np.asarray(condition) != 0)
+        mask = recorder.constant(np.asarray(condition) != 0)
         recorder.floating = floating
         chosen = graph.chosen(mask, then, other, "np.where")
     return Traced(chosen, recorder)

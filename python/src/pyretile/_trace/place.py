@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 import sysconfig
+from contextvars import ContextVar
 from pathlib import Path, PurePath
 from types import FrameType
 from typing import Any, NamedTuple
@@ -37,20 +38,24 @@ def is_users(file: str) -> bool:
 class Tracing:
     """The function that is traced: its name, the place of an operation that has been recorded, and the nodes that it has made."""
 
-    current: Tracing | None = None
+    _all: ContextVar[Tracing | None] = ContextVar("tracing", default=None)
 
     def __init__(self, name: str):
         self.name = name
         self.place: Place | None = None
         self.nodes: dict[Any, Any] = {}  # by what they are made of
-        self._outer: Tracing | None = None
+
+    @classmethod
+    def current(cls) -> Tracing | None:
+        """That of this thread."""
+        return cls._all.get()
 
     def __enter__(self) -> Tracing:
-        self._outer, Tracing.current = Tracing.current, self
+        self._token = Tracing._all.set(self)
         return self
 
     def __exit__(self, *_) -> None:
-        Tracing.current = self._outer
+        Tracing._all.reset(self._token)
 
 
 def _place_of_call() -> Place | None:
@@ -64,7 +69,7 @@ def _place_of_call() -> Place | None:
 
 def refused(message: str, *notes: str, code: str = "unsupported", place: Place | None = None) -> Refused:
     """A refusal that names the function which is traced, and points at the line of it."""
-    tracing = Tracing.current
+    tracing = Tracing.current()
     place = place or (tracing.place if tracing else None) or _place_of_call()
     name = tracing.name if tracing else "trace"
     message = f"{name}: {message}"
