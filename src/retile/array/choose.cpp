@@ -233,16 +233,30 @@ class Choosing {
     }
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       const std::size_t a = all_.statements[s].out.array;
-      if (reads[a] == 0 && a != all_.returned) {
+      if (reads[a] == 0 && returned(a) == nullptr) {
         fail(all_.statements[s].place,
              {Code::unsupported, fmt::format("nothing reads {}", all_.arrays[a].name)});
       }
     }
-    if (!writer_[all_.returned]) {
-      fail(all_.arrays[all_.returned].place,
-           {Code::unsupported, "what is returned must be written by a statement"});
+    for (const Returned& one : all_.returned) {
+      const Array& array = all_.arrays[one.array];
+      if (!writer_[one.array]) {
+        fail(array.place, {Code::unsupported, "what is returned must be written by a statement"});
+      }
+      if (one.as && reads[*one.as] == 0) {
+        fail(one.layout_place, {Code::unsupported, fmt::format("nothing reads {}, so it has no layout",
+                                                               all_.arrays[*one.as].name)});
+      }
+      is_tree_ = is_tree_ && reads[one.array] == 0 && !one.as;
     }
-    is_tree_ = is_tree_ && reads[all_.returned] == 0;
+    is_tree_ = is_tree_ && all_.returned.size() == 1;
+  }
+  /// Null where it is not returned.
+  [[nodiscard]] const Returned* returned(std::size_t array) const {
+    for (const Returned& one : all_.returned) {
+      if (one.array == array) return &one;
+    }
+    return nullptr;
   }
 
   /// Where an array is written or read: by which statement, and in which layout by each of its candidates.
@@ -279,7 +293,16 @@ class Choosing {
     return writer_[array] ? std::nullopt : given(array);
   }
   [[nodiscard]] std::optional<std::string> behind(std::size_t array) const {
-    return array == all_.returned ? wanted() : std::nullopt;
+    const Returned* const one = returned(array);
+    if (one == nullptr) return std::nullopt;
+    if (one->as) return given(*one->as);
+    if (one->at_root) return rooted(*all_.arrays[array].shape);
+    return one->layout;
+  }
+  /// The input in whose layout an array is returned, where that is chosen, too.
+  [[nodiscard]] std::optional<std::size_t> follows(std::size_t array) const {
+    const Returned* const one = returned(array);
+    return one == nullptr || !one->as || given(*one->as) ? std::nullopt : one->as;
   }
 
   // Any statements: the least sum over all of them, by elimination.
@@ -332,10 +355,11 @@ class Choosing {
         if (const auto to = is_last ? behind(array) : std::nullopt)
           weight = weight + moved(here, *to);
         // Boxes that are listed may leave out what the next one needs.
-        if ((!is_last || behind(array)) && here.starts_with("tile=")) weight = Weight::infinite();
+        const bool goes_on = !is_last || behind(array) || follows(array);
+        if (goes_on && here.starts_with("tile=")) weight = Weight::infinite();
       }
-      if (is_last) break;
-      const Event& next = chain[e + 1];
+      if (is_last && !follows(array)) break;
+      const Event& next = is_last ? chains_[*follows(array)].front() : chain[e + 1];
       if (next.statement == event.statement) {
         for (std::size_t c = 0; c < event.layouts.size(); ++c) {
           Weight& weight = alone[event.statement][c];
@@ -401,6 +425,10 @@ class Choosing {
       }
       const auto end = last ? behind(a) : std::nullopt;
       if (end) add(assignment.size(), cost(spellings_[*last], *end));
+      if (last && follows(a)) {
+        const Event& first = chains_[*follows(a)].front();
+        add(assignment.size(), cost_between(*last, first.layouts[assignment[first.statement]]));
+      }
     }
     return out;
   }
@@ -633,10 +661,6 @@ class Choosing {
   static std::string rooted(const Shape& shape) {
     return fmt::format("[{}]@0", fmt::join(shape, ", "));
   }
-  [[nodiscard]] std::optional<std::string> wanted() const {
-    if (all_.return_at_root) return rooted(*all_.arrays[all_.returned].shape);
-    return all_.return_layout;
-  }
 
   /// Dynamic programming over the statements, which stand in an order in which each reads earlier ones.
   std::optional<Assignment> solve(const Forbidden& forbidden) {
@@ -653,11 +677,11 @@ class Choosing {
       }
     }
     if (!forbidden.statement) free_ways_ = ways_;
-    const std::size_t last = *writer_[all_.returned];
+    const std::size_t last = *writer_[all_.returned[0].array];
     std::optional<std::pair<std::size_t, std::size_t>> best;
     Way least{.cost = infinite, .inputs = infinite, .outputs = infinite, .by = {}};
     for (std::size_t c = 0; c < ways_[last].size(); ++c) {
-      const auto end = wanted();
+      const auto end = behind(all_.returned[0].array);
       const Size moved =
           ways_[last][c].empty() || !end ? 0 : cost(placements_[last][c].makes, *end);
       for (std::size_t w = 0; w < ways_[last][c].size() && moved != infinite; ++w) {

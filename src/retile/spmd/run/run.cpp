@@ -57,6 +57,9 @@ class Magnitude {
         return parts[0] * std::max(std::abs(static_cast<double>(e.numbers[0])), 1.0);
       case LocalOp::fill:
         return std::abs(static_cast<double>(e.numbers[0]));
+      case LocalOp::step:
+      case LocalOp::equal:
+        return 1;
       case LocalOp::reduce_sum:
         return parts[0] *
                std::max(static_cast<double>(operands[0][static_cast<std::size_t>(e.numbers[0])]),
@@ -95,7 +98,19 @@ double largest_value(const Module& module, double least) {
     bounds.push_back(least * addends_of(x));
     globals.push_back(module.values[x].type.layout().global());
   }
-  if (module.denotes) largest = std::max(largest, Magnitude::of(*module.denotes, globals, bounds));
+  if (module.denotes) {
+    std::vector<double> known = bounds;
+    const auto look = [&](const Expression& e) {
+      const double bound = Magnitude::of(e, globals, known);
+      largest = std::max(largest, bound);
+      return bound;
+    };
+    for (const auto& [name, e] : module.denotes->definitions) {
+      known.push_back(look(e));
+      globals.push_back(typed(e, globals));
+    }
+    for (const Expression& e : module.denotes->results) look(e);
+  }
   for (const Statement& statement : module.body) {
     double bound = 0;
     if (const auto* op = std::get_if<SpmdOp>(&statement.op)) {
@@ -161,8 +176,8 @@ class Near : public Rounding {
   static double number(const Value& a) { return a.number; }
 };
 
-/// Elements of `denotes`, of a box of it and what that needs. Loops work them out, so that a mistake of a
-/// BLAS is found.
+/// Elements of `denotes`, of boxes of it and what these need: of each definition the box around all that is needed
+/// of it, once. Loops work them out, so that a mistake of a BLAS is found.
 template <typename A>
 class Reference {
  public:
@@ -173,10 +188,66 @@ class Reference {
     for (std::size_t x = 0; x < module.parameters; ++x) {
       globals_.push_back(module.values[x].type.layout().global());
     }
+    for (const auto& [name, e] : module.denotes->definitions) {
+      globals_.push_back(typed(e, globals_));
+    }
+    boxes_.resize(globals_.size());
+    last_use_.resize(globals_.size());
+    values_.resize(globals_.size());
+  }
+
+  /// A box of a result will be asked for.
+  void announce(std::size_t result, const Box& box) {
+    need(module_.denotes->results[result], box, globals_.size());
+  }
+  /// Works out the definitions, after all was announced.
+  void define() {
+    for (std::size_t x = globals_.size(); x-- > module_.parameters;) {
+      if (boxes_[x]) need(definition(x), *boxes_[x], x);
+    }
+    for (std::size_t x = module_.parameters; x < globals_.size(); ++x) {
+      if (boxes_[x]) values_[x] = at(definition(x), *boxes_[x]);
+      for (std::size_t y = module_.parameters; y < x; ++y) {
+        if (last_use_[y] == x) values_[y] = {};
+      }
+    }
+  }
+  Values result(std::size_t number, const Box& box) {
+    return at(module_.denotes->results[number], box);
+  }
+
+ private:
+  [[nodiscard]] const Expression& definition(std::size_t x) const {
+    return module_.denotes->definitions[x - module_.parameters].second;
+  }
+  /// \param user  a definition, or their number
+  void need(const Expression& e, const Box& box, std::size_t user) {
+    if (e.op == LocalOp::value) {
+      last_use_[e.value] = std::max(last_use_[e.value], user);
+      auto& known = boxes_[e.value];
+      known = known ? around(*known, box) : box;
+      return;
+    }
+    const std::vector<Box> boxes =
+        e.op == LocalOp::trim ? std::vector<Box>{behind_trim(e, box)} : needed(e, box);
+    for (std::size_t k = 0; k < e.operands.size(); ++k) need(e.operands[k], boxes[k], user);
+  }
+  static Box around(const Box& a, const Box& b) {
+    Box out = a;
+    for (std::size_t d = 0; d < a.at.size(); ++d) {
+      out.at[d] = std::min(a.at[d], b.at[d]);
+      out.extent[d] = std::max(a.at[d] + a.extent[d], b.at[d] + b.extent[d]) - out.at[d];
+    }
+    return out;
+  }
+  static Box behind_trim(const Expression& e, Box box) {
+    box.at[static_cast<std::size_t>(e.numbers[0])] += e.numbers[1];
+    return box;
   }
 
   Values at(const Expression& e, const Box& box) {
-    if (e.op == LocalOp::value) return parameter(e.value, box);
+    if (e.op == LocalOp::value && e.value < module_.parameters) return parameter(e.value, box);
+    if (e.op == LocalOp::value) return part_of_definition(e.value, box);
     if (e.op == LocalOp::trim) return trimmed(e, box);
     std::vector<Values> values;
     std::vector<const Values*> operands;
@@ -189,7 +260,24 @@ class Reference {
     return evaluator_.applied(e, operands);
   }
 
- private:
+  [[nodiscard]] Values part_of_definition(std::size_t x, const Box& box) const {
+    const Values& all = values_[x];
+    Values out{box.extent, {}};
+    const auto count = static_cast<std::size_t>(*checked_product(box.extent));
+    if (count == 0) return out;
+    out.elements.reserve(count);
+    const std::vector<Size> strides = strides_of(all.shape);
+    Size first = 0;
+    for (std::size_t d = 0; d < strides.size(); ++d) {
+      first += (box.at[d] - boxes_[x]->at[d]) * strides[d];
+    }
+    Walk walk(box.extent, {strides});
+    for (std::size_t k = 0; k < count; ++k) {
+      out.elements.push_back(all.elements[static_cast<std::size_t>(first + walk.offset(0))]);
+      (void)walk.next();
+    }
+    return out;
+  }
   Values parameter(std::size_t x, const Box& box) const {
     const Layout& layout = module_.values[x].type.layout();
     const auto count = checked_product(box.extent);
@@ -221,9 +309,8 @@ class Reference {
     }
     return out;
   }
-  Values trimmed(const Expression& e, Box box) {
-    box.at[static_cast<std::size_t>(e.numbers[0])] += e.numbers[1];
-    return at(e.operands[0], box);
+  Values trimmed(const Expression& e, const Box& box) {
+    return at(e.operands[0], behind_trim(e, box));
   }
 
   /// The boxes of the operands that a box of the result needs.
@@ -272,7 +359,10 @@ class Reference {
 
   const Module& module_;
   const Generator& generator_;
-  std::vector<Shape> globals_;
+  std::vector<Shape> globals_;               // of parameters, then of definitions
+  std::vector<std::optional<Box>> boxes_;    // likewise: what is needed
+  std::vector<std::size_t> last_use_;        // likewise
+  std::vector<Values> values_;               // of definitions
   A a_;  // the arithmetic
   Evaluator<A> evaluator_;
 };
@@ -301,7 +391,7 @@ class Running {
         last_use_[std::get<RedistributeOp>(module.body[s].op).argument] = s;
       }
     }
-    last_use_[module.returned] = module.body.size();
+    for (const Returned& one : module.returned) last_use_[one.value] = module.body.size();
   }
 
   Result<RunReport> run() {
@@ -428,28 +518,41 @@ class Running {
   }
 
   /// What is returned, with its addends added up.
-  Result<Tiles> whole_result(Layout& layout) {
-    layout = module_.values[module_.returned].type.layout();
-    if (layout.addend_count() == 1) return std::move(tiles_[module_.returned]);
+  Result<Tiles> whole_result(std::size_t x, Layout& layout) {
+    layout = module_.values[x].type.layout();
+    if (layout.addend_count() == 1) return std::move(tiles_[x]);
     auto whole = Layout::numbered(layout.devices(), layout.cuts(), layout.digits(), layout.halos());
     if (!whole) return refuse(whole.error());
     const auto route = route_of(layout, *whole, {});
     if (!route) return refuse(route.error());
     layout = *std::move(whole);
     const RunReport before = report_;
-    auto out = move(route->program, tiles_[module_.returned]);
+    auto out = move(route->program, tiles_[x]);
     report_ = before;  // the comparison's own
     return out;
   }
 
   Result<void> compared() {
-    Layout layout;
-    const auto tiles = whole_result(layout);
-    if (!tiles) return refuse(tiles.error());
-    Reference<A> reference(module_, generator_, a_);
+    const std::size_t results = module_.returned.size();
+    std::vector<Layout> layouts(results);
+    std::vector<Tiles> tiles;
+    for (std::size_t k = 0; k < results; ++k) {
+      auto whole = whole_result(module_.returned[k].value, layouts[k]);
+      if (!whole) return refuse(whole.error());
+      tiles.push_back(*std::move(whole));
+    }
     try {
-      for (Size d = first_; d < first_ + count_; ++d) {
-        compare(reference, layout, d, (*tiles)[static_cast<std::size_t>(d - first_)]);
+      Reference<A> reference(module_, generator_, a_);
+      for (std::size_t k = 0; k < results; ++k) {
+        for (Size d = first_; d < first_ + count_; ++d) {
+          for (const TilePart& part : layouts[k].parts(d)) reference.announce(k, part.box);
+        }
+      }
+      reference.define();
+      for (std::size_t k = 0; k < results; ++k) {
+        for (Size d = first_; d < first_ + count_; ++d) {
+          compare(reference, k, layouts[k], d, tiles[k][static_cast<std::size_t>(d - first_)]);
+        }
       }
     } catch (const Undecided& limit) {
       return refuse({.code = Code::limit_reached, .message = limit.why});
@@ -458,15 +561,16 @@ class Running {
     }
     return {};
   }
-  void compare(Reference<A>& reference, const Layout& layout, Size d, const Tensor<T>& tile) {
+  void compare(Reference<A>& reference, std::size_t result, const Layout& layout, Size d,
+               const Tensor<T>& tile) {
     report_.compared += static_cast<Size>(tile.elements.size());
     for (const TilePart& part : layout.parts(d)) {
-      compare(reference.at(*module_.denotes, part.box), part, d, tile);
+      compare(reference.result(result, part.box), result, part, d, tile);
     }
   }
   /// What a part of a tile should be with what it is.
-  void compare(const Tensor<typename A::Value>& wanted, const TilePart& part, Size d,
-               const Tensor<T>& tile) {
+  void compare(const Tensor<typename A::Value>& wanted, std::size_t result, const TilePart& part,
+               Size d, const Tensor<T>& tile) {
     const std::vector<Size> strides = strides_of(tile.shape);
     const Size first = offset_of(part.place, strides);
     Walk walk(part.box.extent, {strides});
@@ -479,7 +583,7 @@ class Running {
       report_.tolerance = std::max(report_.tolerance, tolerance);
       report_.largest = std::max(report_.largest, std::abs(expected));
       if (std::abs(found - expected) <= tolerance) continue;
-      Difference out{d, index_of(static_cast<Size>(at), part.box.extent), expected, found};
+      Difference out{result, d, index_of(static_cast<Size>(at), part.box.extent), expected, found};
       for (std::size_t k = 0; k < out.element.size(); ++k) out.element[k] += part.box.at[k];
       report_.difference = std::move(out);
     }
@@ -512,8 +616,7 @@ class Running {
     return out;
   }
   Difference shared_difference(int root) {
-    const Difference mine = report_.difference.value_or(
-        Difference{.element = Shape(module_.result.layout().rank(), 0)});
+    Difference mine = report_.difference.value_or(Difference{.element = {}});
     const auto number = [&](std::uint64_t value) { return processes_.broadcast(value, root); };
     const auto real = [&](double value) {
       std::uint64_t bits = 0;
@@ -523,7 +626,9 @@ class Running {
       return value;
     };
     Difference out;
+    out.returned = static_cast<std::size_t>(number(static_cast<std::uint64_t>(mine.returned)));
     out.device = static_cast<Size>(number(static_cast<std::uint64_t>(mine.device)));
+    mine.element.resize(module_.returned[out.returned].type.layout().rank(), 0);
     for (const Size index : mine.element) {
       out.element.push_back(static_cast<Size>(number(static_cast<std::uint64_t>(index))));
     }
