@@ -12,6 +12,7 @@
 
 #include "elimination.h"
 #include "matching.h"
+#include "relaxation.h"
 #include "retile/core/assert.h"
 #include "retile/core/division.h"
 #include "retile/plan/plan.h"
@@ -28,6 +29,8 @@ constexpr std::size_t most_candidates = 4096;
 /// Ways that no other one is better than, of one candidate.
 constexpr std::size_t most_ways = 4096;
 constexpr Size infinite = std::numeric_limits<Size>::max();
+/// Of message passing, at one price.
+constexpr int most_sweeps = 100;
 /// Sums that are made for a second best one, at most.
 constexpr Size most_second_work = Size{1} << 30;
 /// Prices of an element of inputs are so many parts of one that is moved.
@@ -320,25 +323,51 @@ class Choosing {
     pairs.reserve(between.size());
     for (auto& [ends, table] : between)
       pairs.push_back({ends.first, ends.second, std::move(table)});
-    const Elimination all(std::move(alone), std::move(pairs));
-    if (!all.work()) {
-      throw text::Failure{
-          {.code = Code::limit_reached,
-           .message = "too many statements hang together: their candidates have more than 2^22 "
-                      "combinations at one place"}};
+    const Elimination all(alone, pairs);
+    std::optional<Assignment> best;
+    if (all.work() && limit()) {
+      best = within_limit(alone, by_elimination(all), out);
+    } else if (all.work()) {
+      best = all.solve();
+      if (!best) fail_unlinked();
+    } else {
+      Relaxation near(alone, std::move(pairs));
+      best = within_limit(alone, by_relaxation(near), out);
     }
-    auto best = all.solve();
-    if (!best) fail_unlinked();
-    if (limit()) best = within_limit(all, *best, out);
     if (!best) fail_limit();
     if (cost_of(*best) == infinite) fail_overflow();
     out.best = choice_of(*best);
-    if (limit()) {
+    if (limit() || !all.work()) {
       out.sought_second = false;
     } else {
       look_for_second(all, *best, out);
     }
     out.module = module_text(*best);
+  }
+  /// An assignment, and a bound below the sums of all.
+  struct Solved {
+    Assignment at;
+    Wide bound = 0;
+  };
+  using Solve = std::function<std::optional<Solved>(const std::vector<std::vector<Weight>>& alone,
+                                                    Wide price)>;
+  /// What costs least.
+  Solve by_elimination(const Elimination& all) {
+    return [this, &all](const auto& alone, Wide price) -> std::optional<Solved> {
+      auto found = all.solve(alone);
+      if (!found) return std::nullopt;
+      const Wide sum = static_cast<Wide>(cost_of(*found)) * price_unit +
+                       static_cast<Wide>(inputs_of(*found)) * price;
+      return Solved{*std::move(found), sum};
+    };
+  }
+  /// What costs little, where the least is too much work to find.
+  static Solve by_relaxation(Relaxation& near) {
+    return [&near](const auto& alone, Wide) -> std::optional<Solved> {
+      auto found = near.solve(alone, most_sweeps);
+      if (!found) return std::nullopt;
+      return Solved{std::move(found->values), found->bound};
+    };
   }
   void add_chain(std::size_t array, std::vector<std::vector<Weight>>& alone,
                  std::map<std::pair<std::size_t, std::size_t>, std::vector<Weight>>& between) {
@@ -455,31 +484,31 @@ class Choosing {
 
   /// Least cost where elements of inputs have a price, too, which is raised until they fit. That gives a
   /// schedule, and a bound below all that fit. [Everett 1963]
-  /// \param free  what costs least at any size
-  std::optional<Assignment> within_limit(const Elimination& all, const Assignment& free,
-                                         ChoiceReport& out) {
+  /// Without a limit nothing has a price.
+  std::optional<Assignment> within_limit(const std::vector<std::vector<Weight>>& free,
+                                         const Solve& solve, ChoiceReport& out) {
+    const Size most_inputs = limit().value_or(infinite);
+    const Wide unit = limit() ? price_unit : 1;
     std::optional<Assignment> best;
     std::pair<Size, Size> least = {infinite, infinite};  // of cost and inputs
     Size bound = 0;
     // Whether this, which is best at a price, fits.
-    const auto fits = [&](const Assignment& found, Wide price) {
-      const std::pair rank(cost_of(found), inputs_of(found));
-      const Wide sum =
-          static_cast<Wide>(rank.first) * price_unit + static_cast<Wide>(rank.second) * price;
-      const Wide most = static_cast<Wide>(*limit()) * price;
-      if (sum > most) {
+    const auto fits = [&](const Solved& found, Wide price) {
+      const std::pair rank(cost_of(found.at), inputs_of(found.at));
+      const Wide most = price > 0 ? static_cast<Wide>(most_inputs) * price : 0;
+      if (found.bound > most) {
         // A cost is whole.
-        bound = std::max(bound, static_cast<Size>((sum - most + price_unit - 1) / price_unit));
+        bound = std::max(bound, static_cast<Size>((found.bound - most + unit - 1) / unit));
       }
-      if (rank.second > *limit()) return false;
+      if (rank.second > most_inputs) return false;
       if (rank < least) {
-        best = found;
+        best = found.at;
         least = rank;
       }
       return true;
     };
     const auto tried = [&](Wide price) {
-      std::vector<std::vector<Weight>> alone = all.alone();
+      std::vector<std::vector<Weight>> alone = free;
       for (std::size_t s = 0; s < alone.size(); ++s) {
         for (std::size_t c = 0; c < alone[s].size(); ++c) {
           Weight& weight = alone[s][c];
@@ -487,11 +516,11 @@ class Choosing {
           if (!weight.is_infinite()) weight.first += inputs * price;
         }
       }
-      const auto found = all.solve(alone);
-      if (!found) fail_overflow();  // without a price there is one
+      const auto found = solve(alone, price);
+      if (!found) fail_unlinked();
       return fits(*found, price);
     };
-    if (!fits(free, 0)) {
+    if (!tried(0)) {
       Wide high = price_unit;
       while (!tried(high) && high < most_price) high *= 16;
       if (!best) return std::nullopt;
@@ -514,7 +543,7 @@ class Choosing {
           Assignment other = at;
           other[s] = c;
           const std::pair rank(cost_of(other), inputs_of(other));
-          if (rank >= now || rank.second > *limit()) continue;
+          if (rank >= now || rank.second > limit().value_or(infinite)) continue;
           at = std::move(other);
           now = rank;
           more = true;

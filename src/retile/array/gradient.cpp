@@ -414,9 +414,14 @@ class Backwards {
   void collect(std::size_t array) {
     const auto& all = contributions_[array];
     if (all.empty() || gradient_[array]) return;
+    for (const Contribution& one : all) look_at(*one.read, *one.statement);
+    const bool is_target = std::count(targets_.begin(), targets_.end(), array) > 0;
+    if (all.size() == 1 && !is_target && is_copy(all[0])) {
+      gradient_[array] = all[0].product.over[0].array;
+      return;
+    }
     std::vector<Group> groups;
     for (const Contribution& one : all) {
-      look_at(*one.read, *one.statement);
       std::vector<Size> extents;
       for (const std::size_t v : summed(*one.statement, one.read->subscripts)) {
         extents.push_back(one.statement->variables[v].extent);
@@ -452,6 +457,13 @@ class Backwards {
       return;
     }
     make(name, last, sums, Sums::all);
+  }
+  /// Whether a contribution is another array's gradient as it is: then no statement copies it.
+  static bool is_copy(const Contribution& one) {
+    const auto& [scale, over, under] = one.product;
+    return scale == 1 && over.size() == 1 && under.empty() &&
+           over[0].subscripts == one.read->subscripts &&
+           summed(*one.statement, one.read->subscripts).empty();
   }
   /// Fails where the elements that are read are not all of the array, each once.
   void look_at(const Access& read, const Statement& statement) const {

@@ -102,7 +102,8 @@ std::string why_second(const array::ChoiceReport& report, const MaybeNetwork& ne
   return "as good, and found later";
 }
 
-std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& network) {
+std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& network,
+                        bool has_limit) {
   const std::string among =
       report.all_digits ? "all assignments of digits"
                         : "numbers of pieces and orders of variables, each with one run of digits";
@@ -110,8 +111,9 @@ std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& n
   const char* const word = !is_least ? "best found" : network ? "fastest" : "cheapest";
   std::string out = choice_text(fmt::format("{} of {}", word, among), report.best, network);
   if (report.lower_bound) {
-    out += is_least ? "# no candidate within the limit is better\n"
-                    : fmt::format("# every candidate within the limit {} at least\n",
+    const char* const within = has_limit ? " within the limit" : "";
+    out += is_least ? fmt::format("# no candidate{} is better\n", within)
+                    : fmt::format("# every candidate{} {} at least\n", within,
                                   moved_text(*report.lower_bound, network));
   }
   if (!report.sought_second) out += "# the second best was not looked for\n";
@@ -165,7 +167,7 @@ Outcome choose(const PartitionArguments& arguments, const array::Statements& sta
   }
   return {
       .exit = Exit::yes,
-      .out = arguments.json ? report_json(*report, *devices, known) : report_text(*report, known)};
+      .out = arguments.json ? report_json(*report, *devices, known) : report_text(*report, known, arguments.memory_limit.has_value())};
 }
 
 Outcome work_on(const PartitionArguments& arguments) {
