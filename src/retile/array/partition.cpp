@@ -561,7 +561,7 @@ class Writer {
     return fmt::format("[{}]@0", fmt::join(shape, ", "));
   }
 
-  /// What is read several times is defined once. If something is, or several are returned, all of these are.
+  /// Where something that is written is read several times, or several arrays are returned, all are defined.
   void look_for_definitions() {
     is_defined_.assign(all_.arrays.size(), false);
     std::vector<int> reads(all_.arrays.size(), 0);
@@ -569,13 +569,12 @@ class Writer {
       for (const Access& read : statement.reads) ++reads[read.array];
     }
     for (const Returned& one : all_.returned) ++reads[one.array];
+    has_block_ = all_.returned.size() > 1;
     for (const Statement& statement : all_.statements) {
-      if (reads[statement.out.array] > 1) is_defined_[statement.out.array] = true;
+      has_block_ = has_block_ || reads[statement.out.array] > 1;
     }
-    has_block_ = all_.returned.size() > 1 ||
-                 std::count(is_defined_.begin(), is_defined_.end(), true) > 0;
-    for (const Returned& one : all_.returned) {
-      if (has_block_ && !all_.arrays[one.array].is_input) is_defined_[one.array] = true;
+    for (const Statement& statement : all_.statements) {
+      is_defined_[statement.out.array] = has_block_;
     }
   }
   [[nodiscard]] std::string denoted() const {

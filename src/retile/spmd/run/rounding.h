@@ -39,6 +39,13 @@ class Rounding {
     return 4 * error(a) + std::numeric_limits<double>::min();
   }
 
+  /// A value that is worked out as it stands, whatever its terms are: rounding begins anew.
+  [[nodiscard]] Value settled(const Value& a) const {
+    Value out{a.number, std::abs(a.number), 0, error(a)};
+    out.is_contested = a.is_contested;
+    return out;
+  }
+
   /// What is written or drawn has at most one rounding.
   [[nodiscard]] static Value from(Size number) { return of(static_cast<double>(number)); }
   [[nodiscard]] static Value of(double number) { return {number, std::abs(number), 1, 0}; }

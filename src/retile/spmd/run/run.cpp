@@ -169,6 +169,7 @@ struct Exact : Machine<double> {
   static double of(double number) { return number; }
   static double number(double a) { return a; }
   static double tolerance(double /*wanted*/) { return 0; }
+  static double settled(double a) { return a; }
 };
 class Near : public Rounding {
  public:
@@ -207,6 +208,7 @@ class Reference {
     }
     for (std::size_t x = module_.parameters; x < globals_.size(); ++x) {
       if (boxes_[x]) values_[x] = at(definition(x), *boxes_[x]);
+      for (auto& element : values_[x].elements) element = a_.settled(element);
       for (std::size_t y = module_.parameters; y < x; ++y) {
         if (last_use_[y] == x) values_[y] = {};
       }
