@@ -119,6 +119,10 @@ class Variables {
     return Polynomial::of(known.first->second);
   }
 
+  /// What a variable is the result of; nullopt of an input or a maximum.
+  const std::optional<std::pair<Function, Polynomial>>& result(Variable x) const {
+    return function_[x];
+  }
   /// Whether its variables stand for inputs: no maximum is in it, and no function.
   bool is_of_inputs(const Polynomial& p) const {
     for (const auto& [monomial, c] : p.terms()) {

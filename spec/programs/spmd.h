@@ -108,6 +108,16 @@ inline bool same_layout(const Layout& L, const Layout& M, Size D) {
          addend_numbers(L, D) == addend_numbers(M, D);
 }
 
+/// What `denotes` says of the inputs, for each that is returned.
+inline std::vector<PolynomialTensor> values_of(const Denoted& denotes,
+                                               std::map<Name, PolynomialTensor> names,
+                                               Variables& variables) {
+  for (const auto& [y, e] : denotes.body) names[y] = value_of(e, names, variables);
+  std::vector<PolynomialTensor> out;
+  for (const LocalExpression& e : denotes.e) out.push_back(value_of(e, names, variables));
+  return out;
+}
+
 // Types.
 
 [[noreturn]] inline void ill_typed(const ParseError& place, const std::string& message) {

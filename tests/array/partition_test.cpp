@@ -454,7 +454,7 @@ void expect_denoted(const Drawn& drawn, const std::string& module) {
     there += drawn.sums ? a * b : a + b;
     if (drawn.reads.size() > 2) there += read("b", 2);
   });
-  EXPECT_EQ(spec::spmd::value_of(*parsed.denotes, arrays, variables), wanted) << module;
+  EXPECT_EQ(spec::spmd::values_of(*parsed.denotes, arrays, variables)[0], wanted) << module;
 }
 
 TEST(Partition, random_statements_are_denoted) {

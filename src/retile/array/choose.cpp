@@ -50,8 +50,12 @@ std::vector<Size> prime_factors(Size n) {
 /// Every way in which a statement's work may be cut.
 class Candidates {
  public:
-  Candidates(const Statement& statement, Size devices)
-      : statement_(statement), devices_(devices), cuts_(statement.variables.size()) {}
+  /// \param may_repeat  devices may do the same work, those with other digits that cut nothing
+  Candidates(const Statement& statement, Size devices, bool may_repeat)
+      : statement_(statement),
+        devices_(devices),
+        may_repeat_(may_repeat),
+        cuts_(statement.variables.size()) {}
 
   /// Every digit of these sizes, major to minor, cuts a variable.
   std::vector<Cuts> by_digit(const std::vector<Size>& sizes) {
@@ -75,6 +79,7 @@ class Candidates {
   void add_digit(const std::vector<Size>& sizes, std::size_t next, Size stride) {
     if (next == sizes.size() || cuts_.empty()) return keep();
     stride /= sizes[next];
+    if (may_repeat_) add_digit(sizes, next + 1, stride);
     for (auto& cut : cuts_) {
       const auto before = cut;
       if (!cut) cut.emplace();
@@ -91,9 +96,11 @@ class Candidates {
   }
   void add_run(Size stride) {
     if (stride == 1 || cuts_.empty()) return keep();
+    if (may_repeat_) keep();
     for (auto& cut : cuts_) {
       if (cut) continue;
-      const bool is_last = std::count(cuts_.begin(), cuts_.end(), std::nullopt) == 1;
+      const bool is_last =
+          !may_repeat_ && std::count(cuts_.begin(), cuts_.end(), std::nullopt) == 1;
       for (Size pieces = is_last ? stride : 2; pieces <= stride; ++pieces) {
         if (stride % pieces != 0) continue;
         cut = Cut{{{stride / pieces, pieces}}};
@@ -105,6 +112,7 @@ class Candidates {
 
   const Statement& statement_;
   Size devices_;
+  bool may_repeat_;
   Cuts cuts_;
   std::vector<Cuts> out_;
 };
@@ -553,10 +561,33 @@ class Choosing {
     return at;
   }
 
+  /// The statements with the least work, as many as all devices may do.
+  [[nodiscard]] std::vector<bool> repeatable() const {
+    std::vector<std::pair<double, std::size_t>> work;
+    double all = 0;
+    for (std::size_t s = 0; s < all_.statements.size(); ++s) {
+      double points = 1;
+      for (const Variable& v : all_.statements[s].variables) {
+        points *= static_cast<double>(v.extent);
+      }
+      work.emplace_back(points, s);
+      all += points;
+    }
+    std::sort(work.begin(), work.end());
+    double room = all / static_cast<double>(options_.devices) *
+                  static_cast<double>(options_.repeat_percent) / 100;
+    std::vector<bool> out(work.size(), false);
+    for (const auto& [points, s] : work) {
+      room -= points;
+      out[s] = room >= 0;
+    }
+    return out;
+  }
   void place() {
+    const std::vector<bool> may_repeat = repeatable();
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       const Statement& statement = all_.statements[s];
-      Candidates candidates(statement, options_.devices);
+      Candidates candidates(statement, options_.devices, may_repeat[s]);
       const std::vector<Cuts> all = by_digit_ ? candidates.by_digit(sizes_) : candidates.by_run();
       auto& out = placements_.emplace_back();
       std::optional<Diagnostic> why;

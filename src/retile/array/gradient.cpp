@@ -494,34 +494,47 @@ class Backwards {
     for (const Variable& v : first.statement->variables) names.push_back(v.name);
     const Printer own(names);
     Made made;
-    std::vector<std::pair<std::string, Size>> addends;  // what stands there, and how often
-    const auto add = [&](const std::string& text, Size sign) {
-      for (auto& [known, times] : addends) {
-        if (known != text) continue;
-        times += sign;
-        return;
-      }
-      addends.emplace_back(text, sign);
+    // Each with how often it stands there. What is left of equal ones may be nothing.
+    struct Addend {
+      std::string text;
+      Size times = 0;
+      const Contribution* of = nullptr;
     };
+    std::vector<Addend> addends;
     for (const Contribution* one : members) {
-      add(Printer(renamed(first, *one)).magnitude(one->product), one->product.scale < 0 ? -1 : 1);
-      for (std::string& array : arrays_of(one->product)) made.reads.push_back(std::move(array));
+      const std::vector<std::string> called = renamed(first, *one);
+      std::string text = Printer(called).magnitude(one->product);
+      const Size times = one->product.scale < 0 ? -1 : 1;
+      const auto known = std::find_if(addends.begin(), addends.end(),
+                                      [&](const Addend& a) { return a.text == text; });
+      if (known == addends.end()) {
+        addends.push_back({std::move(text), times, one});
+      } else {
+        known->times += times;
+      }
     }
-    for (const std::string& array : more) {
-      add(own.access(array, left), 1);
-      made.reads.push_back(array);
+    const Addend zero = addends[0];
+    std::erase_if(addends, [](const Addend& a) { return a.times == 0; });
+    if (addends.empty() && more.empty()) {
+      addends.push_back(zero);
+      addends[0].times = 0;
     }
     std::string sum;
-    for (const auto& [text, times] : addends) {
-      if (times == 0) continue;
+    std::vector<const Contribution*> left_over;
+    for (const auto& [text, times, of] : addends) {
       const Size count = times < 0 ? -times : times;
       sum += times < 0 ? (sum.empty() ? "-" : " - ") : (sum.empty() ? "" : " + ");
       sum += count == 1 ? text : fmt::format("{} * {}", count, text);
+      for (std::string& array : arrays_of(of->product)) made.reads.push_back(std::move(array));
+      left_over.push_back(of);
     }
-    if (sum.empty()) sum = "0 * " + addends[0].first;
+    for (const std::string& array : more) {
+      sum += (sum.empty() ? "" : " + ") + own.access(array, left);
+      made.reads.push_back(array);
+    }
     const bool sums = over == Sums::all && !summed(*first.statement, left).empty();
     made.text = fmt::format("{} {} {}{}", own.access(name, left), sums ? "+=" : "=", sum,
-                            ranges(members, over, !more.empty()));
+                            ranges(first, left_over, over, !more.empty()));
     made_.emplace_back(name, std::move(made));
   }
   /// The names of a contribution's variables where it stands beside the first one: those of the indices by their
@@ -559,9 +572,9 @@ class Backwards {
   }
   /// ` for k:5`: how far variables go of which no read says it.
   /// \param has_more  arrays with the indices of the left side
-  static std::string ranges(const std::vector<const Contribution*>& members, Sums over,
+  static std::string ranges(const Contribution& first,
+                            const std::vector<const Contribution*>& members, Sums over,
                             bool has_more) {
-    const Contribution& first = *members[0];
     const auto not_left = summed(*first.statement, first.read->subscripts);
     std::string out;
     for (std::size_t v = 0; v < first.statement->variables.size(); ++v) {

@@ -489,7 +489,10 @@ class Body {
     }
     if (term.kind == TermKind::number) {
       if (statement_.variables.empty()) {
-        fail(statement_.place, {Code::unsupported, "a number alone has no local operation"});
+        if (statement_.reads.empty()) {
+          fail(statement_.place, {Code::unsupported, "a number alone has no local operation"});
+        }
+        return {fmt::format("fill {} {}", term.number, in_brackets(array(0))), {}};
       }
       return {fmt::format("scale {} ({})", term.number, ones(0)), {0}};
     }

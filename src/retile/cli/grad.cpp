@@ -22,7 +22,8 @@ Each dx is returned in the layout that x has. Schedules are left out, tactics st
 
 Derivatives are shared equally by the arguments of a maximum or minimum that are equal to it. That of relu at 0 is 0.
 
-Exit codes: 0 printed, 2 FILE cannot be read, or a derivative is no statement.
+Exit codes: 0 printed, 2 FILE cannot be read, or a derivative is no statement: of x[i+1], x[2*i], x[i,0] and x[i,i], which
+read a part of x.
 
 Examples:
   retile grad mlp.array

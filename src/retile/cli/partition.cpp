@@ -38,6 +38,7 @@ struct PartitionArguments {
   std::optional<std::string> devices;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;
+  std::optional<std::string> repeat;
   std::optional<std::string> network;
   bool choose = false;
   bool json = false;
@@ -143,6 +144,11 @@ Outcome choose(const PartitionArguments& arguments, const array::Statements& sta
     if (!type) return failed(type.error());
     options.element_bytes = type->bytes;
   }
+  if (arguments.repeat) {
+    const auto percent = parse_count(*arguments.repeat, "--repeat", 0, 100);
+    if (!percent) return failed(percent.error());
+    options.repeat_percent = *percent;
+  }
   MaybeNetwork known;
   if (arguments.network) {
     const auto links = read_links(*arguments.network);
@@ -209,6 +215,10 @@ class PartitionVerb final : public Verb {
                  "of --choose: most bytes of the local inputs of all statements; B, KiB, MiB, GiB, "
                  "TiB, kB, MB, GB, TB",
                  "BYTES");
+    options.text("--repeat", given_.repeat,
+                 "of --choose: cheap statements may be done by several devices, as long as that adds at "
+                 "most so many percent to a device's work (default: 0)",
+                 "PERCENT");
     options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
     options.text("--network", given_.network,
                  "of --choose: the schedule whose redistributions take the least time: links as "
@@ -223,8 +233,9 @@ class PartitionVerb final : public Verb {
       return Complaint{"--choose finds the schedule that --schedule says"};
     }
     if (!given_.choose &&
-        (given_.devices || given_.memory_limit || given_.dtype || given_.network || given_.json)) {
-      return Complaint{"--devices, --memory-limit, --dtype, --network and --json are for --choose"};
+        (given_.devices || given_.memory_limit || given_.dtype || given_.repeat || given_.network ||
+         given_.json)) {
+      return Complaint{"--devices, --memory-limit, --repeat, --dtype, --network and --json are for --choose"};
     }
     return std::nullopt;
   }
