@@ -101,6 +101,10 @@ TEST(Gradient, ranges_say_how_far_variables_go_that_nothing_reads) {
             "dx[i,k] = dy[i] for k:4\nreturn dx\n");
   EXPECT_EQ(lines_of("array x[3]\ny[i] += 2x[i] for n:5\nreturn y\n"),
             "dx[i] += 2 * dy[i] for n:5\nreturn dx\n");
+  // a has six elements, of which three are read.
+  EXPECT_EQ(lines_of("array a[6] b[4] c[2]\ny[] += c[k] * a[i] + b[i+1]\nreturn y\n",
+                     {.with_respect_to = {"c"}}),
+            "dc[k] += dy[] * a[i] for k:2,i:3\nreturn dc\n");
 }
 TEST(Gradient, takes_arrays_as_given) {
   const std::string softmax =
@@ -600,10 +604,82 @@ std::string checks(const std::string& module) {
   return verdict->wrong ? verdict->wrong->reason : "right";
 }
 
+/// What all redistributions of a module cost.
+Size cost_of(const std::string& module) {
+  const text::Input input = {module, "m", true};
+  const auto read = spmd::read_module(input);
+  const auto routes = spmd::routes_of(*read);
+  Size out = 0;
+  for (const auto& route : *routes) out += route.verdict.cost;
+  return out;
+}
+
+/// Attention without its scale and two products, each behind a norm, and residuals.
+const std::string block =
+    "array x[2,8,16] wq[16,4,4] wk[16,4,4] wv[16,4,4] wo[4,4,16] w1[16,32] w2[32,16]\n"
+    "u1[b,i] += x[b,i,k]\nc1[b,i,k] = x[b,i,k] - u1[b,i] / 16\n"
+    "s1[b,i] += c1[b,i,k] * c1[b,i,k]\na1[b,i] = sqrt(s1[b,i] / 16)\n"
+    "n1[b,i,k] = c1[b,i,k] / a1[b,i]\nq[b,h,i,j] += n1[b,i,k] * wq[k,h,j]\n"
+    "kk[b,h,i,j] += n1[b,i,k] * wk[k,h,j]\nv[b,h,i,j] += n1[b,i,k] * wv[k,h,j]\n"
+    "s[b,h,i,j] += q[b,h,i,k] * kk[b,h,j,k]\nm[b,h,i] max= s[b,h,i,j]\n"
+    "e[b,h,i,j] = exp(s[b,h,i,j] - m[b,h,i])\nt[b,h,i] += e[b,h,i,j]\n"
+    "p[b,h,i,j] = e[b,h,i,j] / t[b,h,i]\no[b,h,i,j] += p[b,h,i,k] * v[b,h,k,j]\n"
+    "y[b,i,j] += o[b,h,i,e] * wo[h,e,j]\nr[b,i,j] = x[b,i,j] + y[b,i,j]\n"
+    "f[b,i,j] += r[b,i,k] * w1[k,j]\ng[b,i,j] = relu(f[b,i,j])\nd[b,i,j] += g[b,i,k] * w2[k,j]\n"
+    "z[b,i,j] = r[b,i,j] + d[b,i,j]\nreturn z\n";
+
+TEST(Gradient, a_chosen_step_moves_no_more_than_one_by_heads_and_columns) {
+  const auto step = derived(header + block, {.constant = {"m"}});
+  ASSERT_TRUE(step) << step.error().message;
+  // Heads and hidden columns, and the rest on every device [Shoeybi et al. 2019].
+  std::string by_hand;
+  for (const char* const by_heads : {"q", "kk", "v", "s", "m", "e", "t", "p", "o", "y", "do", "dp",
+                                     "dt", "de", "ds", "dv", "dkk", "dq", "dn1", "dwq", "dwk",
+                                     "dwv", "dwo"}) {
+    by_hand += std::string("schedule ") + by_heads + " h:4\n";
+  }
+  for (const char* const by_columns : {"f j", "g j", "dg k", "df j", "dr_1 j", "dw1 j", "dw2 k"}) {
+    by_hand += std::string("schedule ") + by_columns + ":4\n";
+  }
+  const std::string known = module_of(step->program + by_hand);
+  ASSERT_EQ(checks(known), "right") << known;
+  const text::Input input = {step->program, "g", true};
+  const auto statements = read_statements(input);
+  ASSERT_TRUE(statements);
+  const auto chosen = choose(*statements, {.devices = 4, .repeat_percent = 100});
+  ASSERT_TRUE(chosen) << chosen.error().message;
+  EXPECT_EQ(checks(chosen->module), "right") << chosen->module;
+  EXPECT_EQ(cost_of(chosen->module), chosen->best.cost);
+  EXPECT_LE(chosen->best.cost, cost_of(known));
+  EXPECT_LE(chosen->lower_bound.value_or(0), chosen->best.cost);
+  // With every statement cut more must move, and no bound is above what moves.
+  const auto cut = choose(*statements, {.devices = 4});
+  ASSERT_TRUE(cut) << cut.error().message;
+  EXPECT_GT(cut->best.cost, chosen->best.cost);
+  EXPECT_LE(cut->lower_bound.value_or(0), cut->best.cost);
+  EXPECT_GT(cut->lower_bound.value_or(0), 0);
+}
+TEST(Gradient, cheap_work_is_repeated_up_to_the_percentage) {
+  // z takes 8 of 136 points, and a device's part of all is 68: 8 are 11.8 percent of these.
+  const std::string text =
+      header + "array x[16,8]\ny[k] += x[i,k]\nz[k] = y[k] * y[k]\nreturn z : [8]\n";
+  const text::Input input = {text, "a", true};
+  const auto statements = read_statements(input);
+  ASSERT_TRUE(statements) << statements.error().message;
+  const auto repeats = [&](Size percent) {
+    const auto chosen = choose(*statements, {.devices = 2, .repeat_percent = percent});
+    return chosen && (chosen->best.schedules[1] == "z: on all devices" ||
+                      (chosen->second && chosen->second->schedules[1] == "z: on all devices"));
+  };
+  EXPECT_FALSE(repeats(0));
+  EXPECT_FALSE(repeats(11));
+  EXPECT_TRUE(repeats(12));
+}
+
 TEST(Gradient, programs_are_right_when_they_are_cut) {
   Random random(9);
   int right = 0, other_limits = 0, unread = 0;
-  const int programs = programs_drawn / 20;
+  const int programs = programs_drawn / 5;
   for (int round = 0; round < programs; ++round) {
     const Program drawn = Drawing(random).program(round % 2 == 0);
     const auto found = derived(drawn.text);
@@ -618,6 +694,8 @@ TEST(Gradient, programs_are_right_when_they_are_cut) {
       continue;
     }
     ASSERT_EQ(checks(chosen->module), "right") << chosen->module;
+    // Nothing else is redistributed than was counted.
+    ASSERT_EQ(cost_of(chosen->module), chosen->best.cost) << chosen->module;
     const std::string other = oracles(chosen->module);
     ASSERT_TRUE(other == "right" || other == "undecided") << other << chosen->module;
     (other == "right" ? right : other_limits) += 1;
