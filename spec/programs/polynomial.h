@@ -81,9 +81,7 @@ class Polynomial {
 /// Functions of one number of which no law is used, and indicators, which are known of constants.
 enum class Function { exponential, square_root, reciprocal, above_zero, is_zero };
 
-inline bool is_indicator(Function f) {
-  return f == Function::above_zero || f == Function::is_zero;
-}
+inline bool is_indicator(Function f) { return f == Function::above_zero || f == Function::is_zero; }
 /// Of an integer.
 inline Size indicator_value(Function f, Size x) {
   return (f == Function::above_zero ? x > 0 : x == 0) ? 1 : 0;

@@ -182,7 +182,8 @@ class ModuleReader : protected Tokens {
     std::set<Name> seen;
     items([&] {
       out_.returned.push_back(name());
-      if (!seen.insert(out_.returned.back()).second) fail(out_.return_place, "this is returned twice");
+      if (!seen.insert(out_.returned.back()).second)
+        fail(out_.return_place, "this is returned twice");
       return 0;
     });
     if (out_.returned.size() != out_.results.size()) {
@@ -283,8 +284,8 @@ class ModuleReader : protected Tokens {
       const bool is_negative = row->op != LocalOp::trim && accept("-");
       out.numbers.push_back(is_negative ? -integer() : integer());
     }
-    const bool is_list = row->args == 2 && row->op != LocalOp::sub &&
-                         row->op != LocalOp::div && row->op != LocalOp::equal;
+    const bool is_list = row->args == 2 && row->op != LocalOp::sub && row->op != LocalOp::div &&
+                         row->op != LocalOp::equal;
     terms(out, row->args, is_list, depth);
     return out;
   }

@@ -86,11 +86,11 @@ TEST(Gradient, of_maxima_is_shared_by_all_that_are_equal) {
   EXPECT_EQ(lines_of("array x[3,4]\nm[i] max= x[i,k]\nreturn m\n"),
             "m[i] max= x[i,k]\nm_ties[i] += equal(x[i,k], m[i])\n"
             "dx[i,k] = dm[i] * equal(x[i,k], m[i]) / m_ties[i]\nreturn dx as x\n");
-  EXPECT_EQ(lines_of("array x[3] y[3]\nm[i] = min(x[i], y[i])\nreturn m\n",
-                     {.with_respect_to = {"y"}}),
-            "m[i] = min(x[i], y[i])\n"
-            "dy[i] = dm[i] * equal(y[i], m[i]) / (equal(x[i], m[i]) + equal(y[i], m[i]))\n"
-            "return dy as y\n");
+  EXPECT_EQ(
+      lines_of("array x[3] y[3]\nm[i] = min(x[i], y[i])\nreturn m\n", {.with_respect_to = {"y"}}),
+      "m[i] = min(x[i], y[i])\n"
+      "dy[i] = dm[i] * equal(y[i], m[i]) / (equal(x[i], m[i]) + equal(y[i], m[i]))\n"
+      "return dy as y\n");
 }
 TEST(Gradient, of_relu_is_a_step) {
   EXPECT_EQ(lines_of("array x[3]\ny[i] = relu(x[i])\nreturn y\n"),
@@ -129,21 +129,22 @@ TEST(Gradient, keeps_tactics_and_layouts_of_inputs) {
   EXPECT_EQ(derived(header + "array x[4] : [2{a}4]\ny[i] = x[i] * x[i]\nreturn y\n"
                              "tactic tile x 0 by a:2\ntactic propagate\n")
                 ->program,
-            header + "array x[4] : [2{a}4]\narray dy[4]\ndx[i] = 2 * dy[i] * x[i]\n"
-                     "return dx as x\ntactic tile x 0 by a:2\ntactic propagate\n");
+            header +
+                "array x[4] : [2{a}4]\narray dy[4]\ndx[i] = 2 * dy[i] * x[i]\n"
+                "return dx as x\ntactic tile x 0 by a:2\ntactic propagate\n");
 }
 TEST(Gradient, refuses_what_no_statement_writes) {
   const std::string part =
       "the derivative of this would be written to a part of an array, or to sums of indices";
-  for (const char* const statement :
-       {"y[i] = x[i+1]", "y[i] = x[2*i]", "y[i] = x[i] + w[i+1]", "y[i] = z[i,0]", "y[i] = z[i,i]",
-        "y[i] += x[i+k] * w[k]"}) {
+  for (const char* const statement : {"y[i] = x[i+1]", "y[i] = x[2*i]", "y[i] = x[i] + w[i+1]",
+                                      "y[i] = z[i,0]", "y[i] = z[i,i]", "y[i] += x[i+k] * w[k]"}) {
     EXPECT_EQ(lines_of(std::string("array x[6] w[3] z[4,4]\n") + statement + "\nreturn y\n"), part)
         << statement;
   }
   // Of what is read so nobody may want the gradient.
-  EXPECT_EQ(lines_of("array x[6] w[3]\ny[i] += x[i+k] * w[k]\nreturn y\n", {.with_respect_to = {"w"}}),
-            "dw[k] += dy[i] * x[i+k] for k:3\nreturn dw\n");
+  EXPECT_EQ(
+      lines_of("array x[6] w[3]\ny[i] += x[i+k] * w[k]\nreturn y\n", {.with_respect_to = {"w"}}),
+      "dw[k] += dy[i] * x[i+k] for k:3\nreturn dw\n");
 }
 TEST(Gradient, refuses_arguments_that_mean_nothing) {
   const std::string lines = "array x[3] u[3]\ny[i] = x[i] * x[i]\nz[i] = step(u[i])\nreturn y\n";
@@ -277,8 +278,8 @@ class Drawing {
   std::string number() { return std::to_string(1 + below(random_, 3)); }
   /// At a variable of each dimension's class, each once.
   std::string read() {
-    const Known& array = known_[static_cast<std::size_t>(below(
-        random_, static_cast<Size>(known_.size())))];
+    const Known& array =
+        known_[static_cast<std::size_t>(below(random_, static_cast<Size>(known_.size())))];
     std::string out;
     std::vector<std::size_t> taken;
     for (const Size of_class : array.classes) {
@@ -633,9 +634,9 @@ TEST(Gradient, a_chosen_step_moves_no_more_than_one_by_heads_and_columns) {
   ASSERT_TRUE(step) << step.error().message;
   // Heads and hidden columns, and the rest on every device [Shoeybi et al. 2019].
   std::string by_hand;
-  for (const char* const by_heads : {"q", "kk", "v", "s", "m", "e", "t", "p", "o", "y", "do", "dp",
-                                     "dt", "de", "ds", "dv", "dkk", "dq", "dn1", "dwq", "dwk",
-                                     "dwv", "dwo"}) {
+  for (const char* const by_heads :
+       {"q",  "kk", "v",  "s",  "m",   "e",  "t",   "p",   "o",   "y",   "do", "dp",
+        "dt", "de", "ds", "dv", "dkk", "dq", "dn1", "dwq", "dwk", "dwv", "dwo"}) {
     by_hand += std::string("schedule ") + by_heads + " h:4\n";
   }
   for (const char* const by_columns : {"f j", "g j", "dg k", "df j", "dr_1 j", "dw1 j", "dw2 k"}) {
@@ -718,7 +719,8 @@ TEST(Gradient, of_layer_norm_and_softmax_is_right_when_rows_are_cut) {
     Random random(1);
     const Interpreter forward(header + lines), backward(found->program);
     EXPECT_TRUE(by_differences(forward, backward, *found, random).is_same);
-    const std::string tactics = "tactic tile x 0 by r:2\ntactic tile x 1 by c:2\ntactic propagate\n";
+    const std::string tactics =
+        "tactic tile x 0 by r:2\ntactic tile x 1 by c:2\ntactic propagate\n";
     const std::string module = module_of(found->program + tactics);
     EXPECT_NE(module.find("redistribute"), std::string::npos) << module;
     EXPECT_EQ(checks(module), "right") << module;

@@ -52,8 +52,8 @@ Wide sum_of(const Terms& terms, const std::vector<std::size_t>& values) {
   Weight out;
   for (std::size_t v = 0; v < terms.alone.size(); ++v) out = out + terms.alone[v][values[v]];
   for (const Pair& pair : terms.pairs) {
-    out = out +
-          pair.table[values[pair.row] * terms.alone[pair.column].size() + values[pair.column]];
+    out =
+        out + pair.table[values[pair.row] * terms.alone[pair.column].size() + values[pair.column]];
   }
   return out.is_infinite() ? ~Wide{0} : out.first;
 }

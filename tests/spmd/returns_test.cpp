@@ -85,7 +85,8 @@ TEST(Returns, what_does_not_fit_is_refused) {
   expect(replaced(step, "return dx, dw, q\n}", "return dx, dw\n}"), "refused");
   expect(replaced(step, "return dx, dw, q\n}", "return dw, dx, q\n}"), "refused");
   expect(replaced(step, "return dx, dw, q\n}", "return dx, dw, p\n}"), "refused");
-  expect(replaced(step, "z = einsum \"ik,kj->ij\" x w\nq", "z = einsum \"ik,kj->ji\" x w\nq"), "refused");
+  expect(replaced(step, "z = einsum \"ik,kj->ij\" x w\nq", "z = einsum \"ik,kj->ji\" x w\nq"),
+         "refused");
   expect(replaced(step, "q = mul z z\nreturn", "q = mul z dx\nreturn"), "refused");
 }
 
@@ -116,12 +117,11 @@ TEST(Indicators, are_known_of_constants) {
 TEST(Indicators, differ_beside_functions) {
   expect(one_of("mul (exp x) (step x)", "mul (exp x) (step w)"), "denotes return");
   // The maximum is one of its arguments, and all others are smaller: what is drawn shows it.
-  const std::string share =
-      "div (equal x (max x w)) (add (equal x (max x w)) (equal w (max x w)))";
+  const std::string share = "div (equal x (max x w)) (add (equal x (max x w)) (equal w (max x w)))";
   expect(one_of(share, share), "right");
-  EXPECT_EQ(ours(one_of(share, replaced(share, "equal x (max x w)", "equal w (max x w)")),
-                 {.seed = 1}),
-            "denotes return");
+  EXPECT_EQ(
+      ours(one_of(share, replaced(share, "equal x (max x w)", "equal w (max x w)")), {.seed = 1}),
+      "denotes return");
 }
 
 Result<RunReport> simulated(const std::string& text, const ElementType& type) {
@@ -173,7 +173,8 @@ return b, c
   EXPECT_TRUE(wrong->difference);
 }
 TEST(ReturnsRun, indicators_are_exact_without_functions) {
-  const std::string text = one_of("mul (step x) (equal x (max x w))", "mul (step x) (equal x (max x w))");
+  const std::string text =
+      one_of("mul (step x) (equal x (max x w))", "mul (step x) (equal x (max x w))");
   for (const ElementType& type : {i32, f64}) {
     const auto report = simulated(text, type);
     ASSERT_TRUE(report) << report.error().message;
@@ -188,7 +189,8 @@ TEST(ReturnsRun, indicators_beside_functions_are_compared) {
   const auto report = simulated(one_of("mul (exp x) (step w)", "mul (exp x) (step w)"), f64);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_FALSE(report->difference);
-  EXPECT_TRUE(simulated(one_of("mul (exp x) (step w)", "mul (exp x) (step (neg w))"), f64)->difference);
+  EXPECT_TRUE(
+      simulated(one_of("mul (exp x) (step w)", "mul (exp x) (step (neg w))"), f64)->difference);
 }
 
 TEST(Rounding, says_where_an_indicator_is_open) {

@@ -255,8 +255,9 @@ class Choosing {
         fail(array.place, {Code::unsupported, "what is returned must be written by a statement"});
       }
       if (one.as && reads[*one.as] == 0) {
-        fail(one.layout_place, {Code::unsupported, fmt::format("nothing reads {}, so it has no layout",
-                                                               all_.arrays[*one.as].name)});
+        fail(one.layout_place,
+             {Code::unsupported,
+              fmt::format("nothing reads {}, so it has no layout", all_.arrays[*one.as].name)});
       }
       is_tree_ = is_tree_ && reads[one.array] == 0 && !one.as;
     }

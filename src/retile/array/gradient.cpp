@@ -216,8 +216,8 @@ class Backwards {
       out.gradients.emplace_back(all_.arrays[target].name, *gradient_[target]);
     }
     if (out.gradients.empty()) {
-      throw text::Failure{{.code = Code::bad_argument,
-                           .message = fmt::format("{} depends on no input", out.of)}};
+      throw text::Failure{
+          {.code = Code::bad_argument, .message = fmt::format("{} depends on no input", out.of)}};
     }
     out.program = program(out);
     return out;
@@ -228,8 +228,8 @@ class Backwards {
     throw text::Failure{{.code = Code::bad_argument, .message = std::move(message)}};
   }
   [[noreturn]] void fail_independent(std::size_t target) const {
-    fail_argument(fmt::format("{} does not depend on {}", all_.arrays[of_].name,
-                              all_.arrays[target].name));
+    fail_argument(
+        fmt::format("{} does not depend on {}", all_.arrays[of_].name, all_.arrays[target].name));
   }
   [[nodiscard]] std::size_t array_of(const std::string& name) const {
     for (std::size_t a = 0; a < all_.arrays.size(); ++a) {
@@ -330,8 +330,7 @@ class Backwards {
                           .subscripts = out.subscripts,
                           .shape = *all_.arrays[out.array].shape});
     const bool is_element = summed(statement, out.subscripts).empty();
-    const bool is_extreme =
-        statement.meeting == Meeting::max || statement.meeting == Meeting::min;
+    const bool is_extreme = statement.meeting == Meeting::max || statement.meeting == Meeting::min;
     if (is_extreme && !is_element) outer = shared(statement, outer);
     // Where nothing meets, the value of the body is what was written.
     const std::optional<Piece> value = is_element ? std::optional(read_piece(out)) : std::nullopt;
@@ -340,7 +339,8 @@ class Backwards {
   /// Of a maximum or minimum over variables: shared among all that are equal to it.
   Product shared(const Statement& statement, const Product& outer) {
     const Access& out = statement.out;
-    const Piece is_it = operation(LocalOp::equal, {piece(statement, statement.body), read_piece(out)});
+    const Piece is_it =
+        operation(LocalOp::equal, {piece(statement, statement.body), read_piece(out)});
     const std::string ties = fresh(all_.arrays[out.array].name + "_ties");
     const Contribution count = {&statement, &out, Product{}.times(is_it)};
     make(ties, {&count}, {}, Sums::all);
@@ -383,8 +383,9 @@ class Backwards {
       case LocalOp::sqrt:  // sqrt' = 1 / (2 sqrt)
         return into(0, outer.divided_by(number_piece(2)).divided_by(result()));
       case LocalOp::relu:  // 1 where its result is above 0
-        return into(0, outer.times(operation(
-                           LocalOp::step, {term.args[0].kind == TermKind::access ? arg(0) : result()})));
+        return into(
+            0, outer.times(operation(LocalOp::step,
+                                     {term.args[0].kind == TermKind::access ? arg(0) : result()})));
       case LocalOp::max:
       case LocalOp::min:
         return derive_extreme(statement, term, outer, result());
@@ -471,9 +472,8 @@ class Backwards {
     std::set<std::size_t> seen;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const Subscript& s = read.subscripts[i];
-      const bool is_plain =
-          s.factors.size() == 1 && s.factors[0].second == 1 && s.constant == 0 &&
-          statement.variables[s.factors[0].first].extent == shape[i];
+      const bool is_plain = s.factors.size() == 1 && s.factors[0].second == 1 && s.constant == 0 &&
+                            statement.variables[s.factors[0].first].extent == shape[i];
       if (is_plain && seen.insert(s.factors[0].first).second) continue;
       fail(read.place,
            {Code::unsupported,
@@ -621,8 +621,7 @@ class Backwards {
       if (!array.is_input || array.is_range || needed.count(array.name) == 0) continue;
       text += "array " + declaration(array) + "\n";
     }
-    text += fmt::format("array {}[{}]\n", out.cotangent,
-                        fmt::join(*all_.arrays[of_].shape, ","));
+    text += fmt::format("array {}[{}]\n", out.cotangent, fmt::join(*all_.arrays[of_].shape, ","));
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) text += *line + "\n";
     std::string returned = options_.value ? out.of : "";
     for (const auto& [array, gradient] : out.gradients) {
@@ -652,10 +651,10 @@ class Backwards {
   std::set<std::string> names_;
   std::size_t of_ = 0;
   std::vector<std::size_t> targets_;
-  std::vector<bool> leads_;                                // by array: from a target to the result
-  std::vector<std::vector<Contribution>> contributions_;   // by array
-  std::vector<std::optional<std::string>> gradient_;       // likewise
-  std::vector<std::pair<std::string, Made>> made_;         // by the array that they write
+  std::vector<bool> leads_;                               // by array: from a target to the result
+  std::vector<std::vector<Contribution>> contributions_;  // by array
+  std::vector<std::optional<std::string>> gradient_;      // likewise
+  std::vector<std::pair<std::string, Made>> made_;        // by the array that they write
 };
 
 }  // namespace

@@ -594,8 +594,9 @@ class Writer {
       fail(array.place, {Code::unsupported, "what is returned is neither written nor read"});
     }
     if (one.as && parameter_[*one.as].empty()) {
-      fail(one.layout_place, {Code::unsupported, fmt::format("nothing reads {}, so it has no layout",
-                                                             all_.arrays[*one.as].name)});
+      fail(one.layout_place,
+           {Code::unsupported,
+            fmt::format("nothing reads {}, so it has no layout", all_.arrays[*one.as].name)});
     }
     if (one.as) bring(one.array, parameter_[*one.as]);
     if (one.at_root) bring(one.array, rooted(*array.shape));
@@ -616,10 +617,9 @@ class Writer {
   [[nodiscard]] std::string given(std::size_t a, const std::string& first) const {
     const Shape& shape = *all_.arrays[a].shape;
     if (!is_listed(first)) return first;
-    bool others =
-        std::any_of(all_.returned.begin(), all_.returned.end(), [a](const Returned& one) {
-          return one.as == a || (one.array == a && (one.layout || one.at_root || one.as));
-        });
+    bool others = std::any_of(all_.returned.begin(), all_.returned.end(), [a](const Returned& one) {
+      return one.as == a || (one.array == a && (one.layout || one.at_root || one.as));
+    });
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       const Matching matching(grid_, all_.statements[s], grid_.cuts[s]);
       std::vector<std::size_t> use_of;

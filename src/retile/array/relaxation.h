@@ -45,7 +45,8 @@ class Relaxation {
   void improve(const std::vector<std::vector<double>>& alone,
                std::vector<std::size_t>& values) const;
   /// What a value of one variable costs beside those of all others.
-  [[nodiscard]] double beside(std::size_t variable, std::size_t value, const std::vector<double>& alone,
+  [[nodiscard]] double beside(std::size_t variable, std::size_t value,
+                              const std::vector<double>& alone,
                               const std::vector<std::size_t>& values) const;
   [[nodiscard]] double sum(const std::vector<std::vector<double>>& alone,
                            const std::vector<std::size_t>& values) const;

@@ -36,7 +36,8 @@ struct Term {
   TermKind kind = TermKind::number;
   std::size_t access = 0;  ///< in Statement::reads
   Size number = 0;
-  spmd::LocalOp op = {};  ///< of elements: add, sub, mul, div, max, min, neg, relu, exp, sqrt, step or equal
+  spmd::LocalOp op =
+      {};  ///< of elements: add, sub, mul, div, max, min, neg, relu, exp, sqrt, step or equal
   std::vector<Term> args;
 
   [[nodiscard]] bool is(spmd::LocalOp other) const {

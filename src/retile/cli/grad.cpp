@@ -1,9 +1,8 @@
 // retile grad: the backward pass of statements.
-#include "retile/array/gradient.h"
-
 #include <algorithm>
 #include <utility>
 
+#include "retile/array/gradient.h"
 #include "retile/cli/json.h"
 #include "retile/cli/verb.h"
 
@@ -71,12 +70,11 @@ Outcome work_on(const GradArguments& arguments) {
   const text::Input input = {*text, *arguments.file, true};
   const auto statements = array::read_statements(input);
   if (!statements) return failed(statements.error());
-  const auto gradient =
-      array::gradient(input, *statements,
-                      {.of = arguments.of.value_or(""),
-                       .with_respect_to = names_of(arguments.with_respect_to),
-                       .constant = names_of(arguments.constant),
-                       .value = arguments.value});
+  const auto gradient = array::gradient(input, *statements,
+                                        {.of = arguments.of.value_or(""),
+                                         .with_respect_to = names_of(arguments.with_respect_to),
+                                         .constant = names_of(arguments.constant),
+                                         .value = arguments.value});
   if (!gradient) return failed(gradient.error());
   return {.exit = Exit::yes, .out = arguments.json ? gradient_json(*gradient) : gradient->program};
 }
@@ -89,8 +87,8 @@ class GradVerb final : public Verb {
   void add_options(OptionList& options) override {
     options.text("FILE", given_.file, "statements, retile.array/1, or - for standard input",
                  "FILE");
-    options.text("--of", given_.of, "the array whose gradient is wanted (default: what is returned)",
-                 "NAME");
+    options.text("--of", given_.of,
+                 "the array whose gradient is wanted (default: what is returned)", "NAME");
     options.text("--with-respect-to", given_.with_respect_to,
                  "arrays, with commas between them (default: all inputs that it depends on)",
                  "NAMES");

@@ -171,9 +171,9 @@ Outcome choose(const PartitionArguments& arguments, const array::Statements& sta
     const bool no = report.error().code == Code::infeasible;
     return no ? failed(Exit::no, report.error()) : failed(report.error());
   }
-  return {
-      .exit = Exit::yes,
-      .out = arguments.json ? report_json(*report, *devices, known) : report_text(*report, known, arguments.memory_limit.has_value())};
+  return {.exit = Exit::yes,
+          .out = arguments.json ? report_json(*report, *devices, known)
+                                : report_text(*report, known, arguments.memory_limit.has_value())};
 }
 
 Outcome work_on(const PartitionArguments& arguments) {
@@ -215,10 +215,11 @@ class PartitionVerb final : public Verb {
                  "of --choose: most bytes of the local inputs of all statements; B, KiB, MiB, GiB, "
                  "TiB, kB, MB, GB, TB",
                  "BYTES");
-    options.text("--repeat", given_.repeat,
-                 "of --choose: cheap statements may be done by several devices, as long as that adds at "
-                 "most so many percent to a device's work (default: 0)",
-                 "PERCENT");
+    options.text(
+        "--repeat", given_.repeat,
+        "of --choose: cheap statements may be done by several devices, as long as that adds at "
+        "most so many percent to a device's work (default: 0)",
+        "PERCENT");
     options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
     options.text("--network", given_.network,
                  "of --choose: the schedule whose redistributions take the least time: links as "
@@ -232,10 +233,10 @@ class PartitionVerb final : public Verb {
     if (given_.choose && given_.schedule) {
       return Complaint{"--choose finds the schedule that --schedule says"};
     }
-    if (!given_.choose &&
-        (given_.devices || given_.memory_limit || given_.dtype || given_.repeat || given_.network ||
-         given_.json)) {
-      return Complaint{"--devices, --memory-limit, --repeat, --dtype, --network and --json are for --choose"};
+    if (!given_.choose && (given_.devices || given_.memory_limit || given_.dtype || given_.repeat ||
+                           given_.network || given_.json)) {
+      return Complaint{
+          "--devices, --memory-limit, --repeat, --dtype, --network and --json are for --choose"};
     }
     return std::nullopt;
   }

@@ -32,7 +32,8 @@ class Enclosures {
     const auto near = static_cast<double>(number);
     // Up to 2^53 a double is the number itself.
     const bool is_exact = near >= -0x1p53 && near <= 0x1p53;
-    return named(is_exact ? Value{near, near} : around(near, near), 1, static_cast<std::uint64_t>(number));
+    return named(is_exact ? Value{near, near} : around(near, near), 1,
+                 static_cast<std::uint64_t>(number));
   }
   [[nodiscard]] static Value add(Value a, Value b) {
     return named(around(a.low + b.low, a.high + b.high), 2, a.id, b.id);

@@ -133,9 +133,7 @@ class Formal {
     return maxima_->of(both);
   }
   /// Of 1/x nothing is known but that it is a function.
-  [[nodiscard]] Value div(Value a, Value b) const {
-    return mul(a, maxima_->of(LocalOp::div, b));
-  }
+  [[nodiscard]] Value div(Value a, Value b) const { return mul(a, maxima_->of(LocalOp::div, b)); }
   [[nodiscard]] Value exp(Value a) const { return maxima_->of(LocalOp::exp, a); }
   [[nodiscard]] Value sqrt(Value a) const { return maxima_->of(LocalOp::sqrt, a); }
   [[nodiscard]] Value step(Value a) const { return maxima_->indicator(LocalOp::step, a); }

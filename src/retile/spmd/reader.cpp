@@ -209,14 +209,14 @@ class Reader {
     const Place place = known_value(one.value);
     const auto& [name, type] = out_.values[one.value];
     if (!seen.insert(one.value).second) {
-      fail(place, {.code = Code::inapplicable,
-                   .message = fmt::format("{} is returned already", name)});
+      fail(place,
+           {.code = Code::inapplicable, .message = fmt::format("{} is returned already", name)});
     }
     if (type.layout().equivalent(one.type.layout())) return;
-    fail(place, {.code = Code::inapplicable,
-                 .message = fmt::format("{} is {}, but main returns {}", name, type.text,
-                                        one.type.text),
-                 .notes = {"a redistribute before the return makes it so"}});
+    fail(place,
+         {.code = Code::inapplicable,
+          .message = fmt::format("{} is {}, but main returns {}", name, type.text, one.type.text),
+          .notes = {"a redistribute before the return makes it so"}});
   }
 
   /// Reads the name of a value that there is.
@@ -528,10 +528,9 @@ class Reader {
       const Shape shape = typed(out_.denotes->results[k], shapes);
       const Shape& global = out_.returned[k].type.layout().global();
       if (shape == global) continue;
-      fail(word.place,
-           {.code = Code::inapplicable,
-            .message = fmt::format("this has the shape [{}], but main returns [{}]",
-                                   fmt::join(shape, ", "), fmt::join(global, ", "))});
+      fail(word.place, {.code = Code::inapplicable,
+                        .message = fmt::format("this has the shape [{}], but main returns [{}]",
+                                               fmt::join(shape, ", "), fmt::join(global, ", "))});
     }
   }
   void denotes_block(Denoted& out) {

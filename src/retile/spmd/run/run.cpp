@@ -361,11 +361,11 @@ class Reference {
 
   const Module& module_;
   const Generator& generator_;
-  std::vector<Shape> globals_;               // of parameters, then of definitions
-  std::vector<std::optional<Box>> boxes_;    // likewise: what is needed
-  std::vector<std::size_t> last_use_;        // likewise
-  std::vector<Values> values_;               // of definitions
-  A a_;  // the arithmetic
+  std::vector<Shape> globals_;             // of parameters, then of definitions
+  std::vector<std::optional<Box>> boxes_;  // likewise: what is needed
+  std::vector<std::size_t> last_use_;      // likewise
+  std::vector<Values> values_;             // of definitions
+  A a_;                                    // the arithmetic
   Evaluator<A> evaluator_;
 };
 
