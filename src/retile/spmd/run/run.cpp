@@ -703,7 +703,10 @@ Result<RunReport> run_near(const Processes& processes, const Module& module,
         return Running<T, Near>(processes, module, routes, make, drawing, Near(unit)).run();
       };
       auto out = type.bytes == 4 ? with(float{}) : with(double{});
-      if (!out || (out->is_finite && out->tolerance <= most_tolerance * out->largest)) return out;
+      // Where nothing but zeros should be, nothing is rounded, either.
+      const double most = std::max(most_tolerance * (out ? out->largest : 0),
+                                   std::numeric_limits<double>::min());
+      if (!out || (out->is_finite && out->tolerance <= most)) return out;
     }
   }
   return refuse({.code = Code::unsupported,
