@@ -63,4 +63,13 @@ inline MaybeEnclosure square_root(const Enclosure& a) {
   return around(std::sqrt(a.low), std::sqrt(a.high));
 }
 
+/// 1 where the number is above 0; where it may be on either side, both.
+inline Enclosure above_zero(const Enclosure& a) {
+  return {a.low > 0 ? 1.0 : 0.0, a.high > 0 ? 1.0 : 0.0};
+}
+/// 1 where the number is 0; where it may be, both.
+inline Enclosure is_zero(const Enclosure& a) {
+  return {a.low == 0 && a.high == 0 ? 1.0 : 0.0, a.low <= 0 && a.high >= 0 ? 1.0 : 0.0};
+}
+
 }  // namespace spec::spmd

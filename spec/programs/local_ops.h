@@ -1,12 +1,12 @@
 /// Operations on whole tensors: what the body of an spmd op and the clause `denotes` are made of.
 ///
 ///   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   div x y   max x y ..   min x y ..   neg x
-///   relu x   exp x   sqrt x   scale INT x   reduce_sum D x   reduce_max D x   transpose [..] x
-///   trim D LO HI x   fill INT x
+///   relu x   exp x   sqrt x   step x   equal x y   scale INT x   reduce_sum D x   reduce_max D x
+///   transpose [..] x   trim D LO HI x   fill INT x
 ///
 /// A subscript of einsum is a label or a sum of labels with factors: x at 2i+k. Dimension k of transpose is the old
 /// numbers[k]. trim leaves out LO first and HI last indices of dimension D. fill has INT everywhere.
-/// div x y is x times the function 1/y.
+/// div x y is x times the function 1/y. step x is 1 where x > 0, and equal x y where x - y = 0; else they are 0.
 #pragma once
 
 #include <string>
@@ -30,6 +30,8 @@ enum class LocalOp {
   relu,
   exp,
   sqrt,
+  step,
+  equal,
   scale,
   reduce_sum,
   reduce_max,
@@ -65,6 +67,7 @@ inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::vector
     case LocalOp::div:
     case LocalOp::max:
     case LocalOp::min:
+    case LocalOp::equal:
       return std::count(shapes.begin(), shapes.end(), s) ==
                      static_cast<std::ptrdiff_t>(shapes.size())
                  ? std::optional(s)
@@ -186,6 +189,10 @@ inline PolynomialTensor value_of(const LocalExpression& e,
         return variables.function(Function::exponential, element(x, i));
       case LocalOp::sqrt:
         return variables.function(Function::square_root, element(x, i));
+      case LocalOp::step:
+        return variables.indicator(Function::above_zero, element(x, i));
+      case LocalOp::equal:
+        return variables.indicator(Function::is_zero, element(x, i) + -element(args[1], i));
       case LocalOp::scale:
         return Polynomial(e.numbers[0]) * element(x, i);
       case LocalOp::fill:

@@ -4,7 +4,8 @@
 /// integers iff they are the same sum. max(p, q) is no polynomial. It becomes a variable of its own,
 /// the same one for the same set of arguments. So polynomials that are the same are equal as
 /// functions, but with maxima not always the other way round. Likewise exp(p), sqrt(p) and 1/p become
-/// variables, of which only this is known: equal arguments have equal results.
+/// variables, of which only this is known: equal arguments have equal results. So do the numbers that are 1
+/// where p > 0, or where p = 0, and else 0.
 #pragma once
 
 #include <algorithm>
@@ -77,8 +78,14 @@ class Polynomial {
   std::map<Monomial, Size> terms_;  // none has the coefficient 0
 };
 
-/// Functions of one number of which no law is used.
-enum class Function { exponential, square_root, reciprocal };
+/// Functions of one number of which no law is used, and indicators, which are known of constants.
+enum class Function { exponential, square_root, reciprocal, above_zero, is_zero };
+
+inline bool is_indicator(Function f) { return f == Function::above_zero || f == Function::is_zero; }
+/// Of an integer.
+inline Size indicator_value(Function f, Size x) {
+  return (f == Function::above_zero ? x > 0 : x == 0) ? 1 : 0;
+}
 
 /// The variables: those that stand for inputs, those that are maxima, and those that are results of
 /// functions.
@@ -91,6 +98,10 @@ class Variables {
     const auto known = result_of_.emplace(std::pair(f, p), maximum_.size());
     if (known.second) made({}, std::pair(f, p));
     return Polynomial::of(known.first->second);
+  }
+
+  Polynomial indicator(Function f, const Polynomial& p) {
+    return p.is_constant() ? Polynomial(indicator_value(f, p.constant())) : function(f, p);
   }
 
   /// max(p, q). The maximum of maxima is that of all their arguments.
@@ -106,6 +117,10 @@ class Variables {
     return Polynomial::of(known.first->second);
   }
 
+  /// What a variable is the result of; nullopt of an input or a maximum.
+  const std::optional<std::pair<Function, Polynomial>>& result(Variable x) const {
+    return function_[x];
+  }
   /// Whether its variables stand for inputs: no maximum is in it, and no function.
   bool is_of_inputs(const Polynomial& p) const {
     for (const auto& [monomial, c] : p.terms()) {
@@ -115,7 +130,11 @@ class Variables {
     }
     return true;
   }
-  bool has_functions() const { return !result_of_.empty(); }
+  /// Others than indicators.
+  bool has_functions() const {
+    const auto is_one = [](const auto& known) { return !is_indicator(known.first.first); };
+    return std::any_of(result_of_.begin(), result_of_.end(), is_one);
+  }
 
   /// |c| of all coefficients that variables are made of.
   std::set<Size> magnitudes() const {
@@ -167,11 +186,18 @@ class Variables {
   }
 
   /// The values of all variables, where `input` gives those that are no maxima; nullopt where one of
-  /// them is not below 2^63. None is the result of a function.
+  /// them is not below 2^63. None is the result of another function than an indicator.
   template <class Input>
   std::optional<std::vector<Size>> values(const Input& input) const {
     std::vector<Size> out;
-    for (const std::set<Polynomial>& all : maximum_) {  // arguments have smaller variables
+    for (Variable x = 0; x < maximum_.size(); ++x) {  // arguments have smaller variables
+      const std::set<Polynomial>& all = maximum_[x];
+      if (function_[x]) {
+        const auto argument = value(function_[x]->second, out);
+        if (!argument) return std::nullopt;
+        out.push_back(indicator_value(function_[x]->first, *argument));
+        continue;
+      }
       if (all.empty()) {
         out.push_back(input());
         continue;
@@ -209,6 +235,8 @@ class Variables {
   static MaybeEnclosure applied(Function f, const Enclosure& x) {
     return f == Function::exponential   ? exponential(x)
            : f == Function::square_root ? square_root(x)
+           : f == Function::above_zero  ? above_zero(x)
+           : f == Function::is_zero     ? is_zero(x)
                                         : reciprocal(x);
   }
 

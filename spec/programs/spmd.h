@@ -1,6 +1,6 @@
 /// Modules: values on many devices, local operations on their tiles, and redistributions.
 ///
-///   fn main(x̄ : L̄) -> L { y = spmd x̄ { e } as L | y = redistribute x as L; ..; return y } denotes e
+///   fn main(x̄ : L̄) -> L̄ { y = spmd x̄ { e } as L | y = redistribute x as L; ..; return ȳ } denotes ē
 ///
 /// Fig. 9 of the paper with layouts in the place of types. T-SPMD: on every device the shape of e is
 /// that of its box of L. D-SPMD: the value is a family (v_κ), one array for each addend κ of L; it
@@ -39,14 +39,19 @@ struct ModuleStatement {
   std::variant<SpmdStatement, RedistributeStatement> op;
   ParseError place;  // of the operation
 };
+/// denotes { y_1 = e_1; ..; return ē }
+struct Denoted {
+  std::vector<std::pair<Name, LocalExpression>> body;
+  std::vector<LocalExpression> e;  // as many as main returns
+};
 struct Module {
   Size devices = 1;
   std::vector<std::pair<Name, Layout>> parameters;
-  Layout result;
+  std::vector<Layout> results;
   std::vector<ModuleStatement> body;
-  Name returned;
+  std::vector<Name> returned;  // each once
   ParseError return_place;
-  std::optional<LocalExpression> denotes;
+  std::optional<Denoted> denotes;
   ParseError denotes_place;
 };
 
@@ -101,6 +106,16 @@ inline bool same_layout(const Layout& L, const Layout& M, Size D) {
   return L.addition == M.addition && global_shape(L) == global_shape(M) &&
          addend_count(L) == addend_count(M) && boxes(L, D) == boxes(M, D) &&
          addend_numbers(L, D) == addend_numbers(M, D);
+}
+
+/// What `denotes` says of the inputs, for each that is returned.
+inline std::vector<PolynomialTensor> values_of(const Denoted& denotes,
+                                               std::map<Name, PolynomialTensor> names,
+                                               Variables& variables) {
+  for (const auto& [y, e] : denotes.body) names[y] = value_of(e, names, variables);
+  std::vector<PolynomialTensor> out;
+  for (const LocalExpression& e : denotes.e) out.push_back(value_of(e, names, variables));
+  return out;
 }
 
 // Types.
@@ -179,15 +194,24 @@ inline void type_module(const Module& module) {
       gamma[statement.y] = redistribute.layout;
     }
   }
-  const Layout& returned = layout_of(gamma, module.returned, module.return_place);
-  if (!same_layout(returned, module.result, module.devices)) {
-    ill_typed(module.return_place, "what is returned has another type than main");
+  for (Index k = 0; k < module.returned.size(); ++k) {
+    const Layout& returned = layout_of(gamma, module.returned[k], module.return_place);
+    if (!same_layout(returned, module.results[k], module.devices)) {
+      ill_typed(module.return_place, "what is returned has another type than main");
+    }
   }
   if (!module.denotes) return;
   std::map<Name, Sizes> shapes;
   for (const auto& [x, L] : module.parameters) shapes[x] = global_shape(L);
-  if (shape_of(*module.denotes, shapes) != global_shape(module.result)) {
-    ill_typed(module.denotes_place, "this has another global shape than the result of main");
+  for (const auto& [y, e] : module.denotes->body) {
+    const auto shape = shape_of(e, shapes);
+    if (!shape) ill_typed(module.denotes_place, "the operations do not fit their operands");
+    shapes[y] = *shape;
+  }
+  for (Index k = 0; k < module.results.size(); ++k) {
+    if (shape_of(module.denotes->e[k], shapes) != global_shape(module.results[k])) {
+      ill_typed(module.denotes_place, "this has another global shape than the result of main");
+    }
   }
 }
 

@@ -182,11 +182,16 @@ class ModuleJudge {
 
   /// Whether what is returned means what `denotes` says of the inputs.
   ModuleVerdict compared() {
-    const ModuleValue& value = values_.at(module_.returned);
+    const auto wanted = values_of(*module_.denotes, inputs_, variables_);
+    ModuleVerdict out = {true};
+    for (Index k = 0; k < wanted.size() && out.right; ++k) out = compared(k, wanted[k]);
+    return out;
+  }
+  ModuleVerdict compared(Index k, const PolynomialTensor& wanted) {
+    const ModuleValue& value = values_.at(module_.returned[k]);
     std::vector<PolynomialTensor> family;
     if (auto wrong = family_of(value, family)) return {false, true, "", wrong};
     const PolynomialTensor found = collapsed(family, value.layout.addition);
-    const PolynomialTensor wanted = value_of(*module_.denotes, inputs_, variables_);
     ModuleVerdict out = {true};
     bool is_same = true;
     for_each_index(wanted.shape, [&](const Sizes& i) {

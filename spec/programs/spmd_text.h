@@ -1,12 +1,13 @@
 /// Reads the text form of modules, `retile.spmd/1`.
 ///
 ///   module    = "retile.spmd/1" NL "mesh" axis {"," axis} NL
-///               "fn" "main" "(" [NAME ":" layout {"," NAME ":" layout}] ")" "->" layout NL
-///               {NAME "=" op NL} "return" NAME NL ["denotes" expr NL]
+///               "fn" "main" "(" [NAME ":" layout {"," NAME ":" layout}] ")" "->" layout {"," layout} NL
+///               {NAME "=" op NL} "return" NAME {"," NAME} NL ["denotes" (expr | block) NL]
+///   block     = "{" {NAME "=" expr NL} (expr | "return" NAME {"," NAME}) "}"
 ///   op        = "spmd" NAME {NAME} "{" (expr | {NAME "=" expr NL} "return" NAME) "}" "as" layout
 ///             | "redistribute" NAME "as" layout
 ///   expr      = term | "einsum" STR {term} | ("add" | "mul" | "max" | "min") term term {term}
-///             | ("sub" | "div") term term | ("neg" | "relu" | "exp" | "sqrt") term
+///             | ("sub" | "div" | "equal") term term | ("neg" | "relu" | "exp" | "sqrt" | "step") term
 ///             | ("scale" | "fill") ["-"] INT term | ("reduce_sum" | "reduce_max") INT term
 ///             | "transpose" ints term | "trim" INT INT INT term
 ///   term      = NAME | "(" expr ")"
@@ -43,7 +44,7 @@ class ModuleReader : protected Tokens {
       if (bare_name() != "denotes") fail(out_.denotes_place, "expected denotes, or the end");
       arguments_.clear();
       for (const auto& [x, L] : out_.parameters) arguments_.push_back(x);
-      out_.denotes = expression(0);
+      denotes();
       if (next_content()) fail(here(), "unexpected text behind the module");
     }
     return std::move(out_);
@@ -110,6 +111,30 @@ class ModuleReader : protected Tokens {
     return out;
   }
 
+  void denotes() {
+    out_.denotes.emplace();
+    if (!accept("{")) {
+      out_.denotes->e.push_back(expression(0));
+    } else {
+      more();
+      definitions(out_.denotes->body);
+      Tokens ahead = *this;
+      if (ahead.word() == "return") {
+        word();
+        items([&] {
+          out_.denotes->e.push_back({LocalOp::name, name(), {}, {}});
+          return 0;
+        });
+      } else {
+        out_.denotes->e.push_back(expression(0));
+      }
+      more();
+      expect("}");
+    }
+    if (out_.denotes->e.size() == out_.results.size()) return;
+    fail(out_.denotes_place, "this has not as many expressions as main has results");
+  }
+
   void signature() {
     expect("fn");
     expect("main");
@@ -124,7 +149,10 @@ class ModuleReader : protected Tokens {
       expect(")");
     }
     expect("->");
-    out_.result = layout();
+    items([&] {
+      out_.results.push_back(layout());
+      return 0;
+    });
   }
 
   void statements() {
@@ -151,7 +179,16 @@ class ModuleReader : protected Tokens {
     Tokens ahead = *this;
     if (ahead.word() != "return" || ahead.peek() == '=') return false;
     word();
-    out_.returned = name();
+    std::set<Name> seen;
+    items([&] {
+      out_.returned.push_back(name());
+      if (!seen.insert(out_.returned.back()).second)
+        fail(out_.return_place, "this is returned twice");
+      return 0;
+    });
+    if (out_.returned.size() != out_.results.size()) {
+      fail(out_.return_place, "main returns another number of values");
+    }
     return true;
   }
 
@@ -161,12 +198,7 @@ class ModuleReader : protected Tokens {
     expect("{");
     more();
     arguments_ = out.x;
-    while (at_definition()) {
-      const Name y = name();
-      expect("=");
-      out.body.emplace_back(y, expression(0));
-      line();
-    }
+    definitions(out.body);
     Tokens ahead = *this;
     if (ahead.word() == "return") {
       word();
@@ -179,6 +211,14 @@ class ModuleReader : protected Tokens {
     expect("as");
     out.layout = layout();
     return out;
+  }
+  void definitions(std::vector<std::pair<Name, LocalExpression>>& out) {
+    while (at_definition()) {
+      const Name y = name();
+      expect("=");
+      out.emplace_back(y, expression(0));
+      line();
+    }
   }
   bool at_definition() const {
     Tokens ahead = *this;
@@ -220,6 +260,8 @@ class ModuleReader : protected Tokens {
                                          {"relu", LocalOp::relu, 0, 1},
                                          {"exp", LocalOp::exp, 0, 1},
                                          {"sqrt", LocalOp::sqrt, 0, 1},
+                                         {"step", LocalOp::step, 0, 1},
+                                         {"equal", LocalOp::equal, 0, 2},
                                          {"fill", LocalOp::fill, 1, 1},
                                          {"scale", LocalOp::scale, 1, 1},
                                          {"reduce_sum", LocalOp::reduce_sum, 1, 1},
@@ -242,7 +284,8 @@ class ModuleReader : protected Tokens {
       const bool is_negative = row->op != LocalOp::trim && accept("-");
       out.numbers.push_back(is_negative ? -integer() : integer());
     }
-    const bool is_list = row->args == 2 && row->op != LocalOp::sub && row->op != LocalOp::div;
+    const bool is_list = row->args == 2 && row->op != LocalOp::sub && row->op != LocalOp::div &&
+                         row->op != LocalOp::equal;
     terms(out, row->args, is_list, depth);
     return out;
   }

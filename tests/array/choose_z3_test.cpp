@@ -138,9 +138,9 @@ class Encoding {
       if (maker != makers_.end()) edge(maker->second, needs[u]);
     }
     makers_.emplace(statement.out.array, makes);
-    if (s + 1 < all_.statements.size() || !all_.return_layout) return;
+    if (s + 1 < all_.statements.size() || !all_.returned[0].layout) return;
     Spellings end;
-    add(end, *all_.return_layout, context_.bool_val(true));
+    add(end, *all_.returned[0].layout, context_.bool_val(true));
     edge(makes, end);
   }
   /// What it costs to go from any of these layouts to any of those.

@@ -163,7 +163,7 @@ bool denoted(const drawn::Program& program, const std::string& module) {
     if (inputs.count(name) == 0) inputs[name] = zeros(global_shape(layout));
   }
   const PolynomialTensor wanted = meaning(program, arrays, variables);
-  const PolynomialTensor said = value_of(*parsed.denotes, inputs, variables);
+  const PolynomialTensor said = values_of(*parsed.denotes, inputs, variables)[0];
   if (said == wanted) return true;
   if (said.shape != wanted.shape) return false;
   for (std::size_t e = 0; e < said.elements.size(); ++e) {

@@ -19,6 +19,7 @@ READING = {
     "lower": ["-"],
     "explain": ["-"],
     "convert": ["-", "--as", "program"],
+    "grad": ["-"],
     "partition": ["-"],
     "run": ["-", "--backend", "sim"],
     "validate": ["-", "-"],

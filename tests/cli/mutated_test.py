@@ -41,7 +41,7 @@ READERS = {
                  "fuzz/corpus/program_json/*"],
                 [["check", "{}"], ["check", "--json", "{}"], ["prove", "{}"], [*RUN, "--program", "{}"], ["!", "check", "{}"], ["!", "certify", "{}"],
                  ["!", "boxes", "{}"]]),
-    "array": (["examples/array/*.array", "fuzz/corpus/array/*"], [["partition", "{}"], ["partition", "{}", "--choose", "--devices", "4"]]),
+    "array": (["examples/array/*.array", "fuzz/corpus/array/*"], [["partition", "{}"], ["partition", "{}", "--choose", "--devices", "4"], ["grad", "{}"]]),
     "npy": (["fuzz/corpus/npy_header/*"], [[*RUN, "--mesh", "a:2", "[8{a}16, 12]", "[16, 6{a}12]", "--input", "{}"]]),
 }
 SHARES = {"foreign": 8, "module": 5, "program": 5, "array": 2, "npy": 1}

@@ -210,6 +210,7 @@ CALLS = [
     (["check", "--json", "--mesh", "x:2,y:2", "--to", "[2{y,x}8]"], EXCHANGED),
     (["check", "--json", str(ROOT / "examples/foreign/whole_array.hlo")], ""),
     (["check", "--json", "--shrink", "--peer", PEER, "--mesh", "x:4,y:6", "--from", "[3{x}12, 2{y}12]", "--to", "[12, 3{x}12]"], ""),
+    (["grad", "--json", str(ARRAY / "choice.array")], ""),
     (["partition", "--json", "--choose", "--devices", "4", str(ARRAY / "choice.array")], ""),
     (["partition", "--json", "--choose", "--devices", "4", "--memory-limit", "1KiB", "-"], SHARED),
     (["partition", "--json", "--choose", "--devices", "4", "--memory-limit", "1KiB", "--network", "*:1GB/s:1us", "-"], SHARED),

@@ -231,7 +231,7 @@ TEST(ModuleReports, name_the_redistributions_and_what_the_verdict_rests_on) {
                   "device before it\n"));
   EXPECT_TRUE(has(json_of(*module, verdict).dump(),
                   "\"wrong\":{\"reason\":\"replicas\",\"statement\":\"y\",\"device\":1,"
-                  "\"element\":[2,3],\"addend\":5},\"undecided\":null"));
+                  "\"element\":[2,3],\"addend\":5,\"returned\":null},\"undecided\":null"));
   verdict.answer = Answer::undecided;
   verdict.wrong = std::nullopt;
   verdict.why_undecided = "no time";

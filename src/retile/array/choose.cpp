@@ -13,6 +13,7 @@
 
 #include "elimination.h"
 #include "matching.h"
+#include "relaxation.h"
 #include "retile/core/assert.h"
 #include "retile/core/division.h"
 #include "retile/plan/plan.h"
@@ -30,6 +31,8 @@ constexpr std::size_t most_candidates = 4096;
 /// Ways that no other one is better than, of one candidate.
 constexpr std::size_t most_ways = 4096;
 constexpr Size infinite = std::numeric_limits<Size>::max();
+/// Of message passing, at one price.
+constexpr int most_sweeps = 100;
 /// Sums that are made for a second best one, at most.
 constexpr Size most_second_work = Size{1} << 30;
 /// Prices of an element of inputs are so many parts of one that is moved.
@@ -49,11 +52,13 @@ std::vector<Size> prime_factors(Size n) {
 /// Every way in which a statement's work may be cut, beside how tactics cut it.
 class Candidates {
  public:
-  /// \param fixed    by tactics
-  /// \param devices  what the digits of the sizes make up, and the rest with these
-  Candidates(const Statement& statement, Cuts fixed, Size devices)
+  /// \param fixed       by tactics
+  /// \param devices     what the digits of the sizes make up, and the rest with these
+  /// \param may_repeat  devices may do the same work, those with other digits that cut nothing
+  Candidates(const Statement& statement, Cuts fixed, Size devices, bool may_repeat)
       : statement_(statement),
         devices_(devices),
+        may_repeat_(may_repeat),
         cuts_(std::move(fixed)),
         has_run_(cuts_.size(), false) {}
 
@@ -86,6 +91,7 @@ class Candidates {
     stride /= sizes[next];
     const Digit digit{stride, sizes[next]};
     if (is_fixed(digit)) return add_digit(sizes, next + 1, stride, then_runs);
+    if (may_repeat_) add_digit(sizes, next + 1, stride, then_runs);
     for (auto& cut : cuts_) {
       const auto before = cut;
       if (!cut) cut.emplace();
@@ -101,10 +107,12 @@ class Candidates {
   }
   void add_run(Size stride) {
     if (stride == 1 || cuts_.empty()) return keep();
+    if (may_repeat_) keep();
     for (std::size_t v = 0; v < cuts_.size(); ++v) {
       if (has_run_[v]) continue;
       has_run_[v] = true;
-      const bool is_last = std::count(has_run_.begin(), has_run_.end(), false) == 0;
+      const bool is_last =
+          !may_repeat_ && std::count(has_run_.begin(), has_run_.end(), false) == 0;
       const auto before = cuts_[v];
       for (Size pieces = is_last ? stride : 2; pieces <= stride; ++pieces) {
         if (stride % pieces != 0) continue;
@@ -120,6 +128,7 @@ class Candidates {
 
   const Statement& statement_;
   Size devices_;
+  bool may_repeat_;
   Cuts cuts_;
   std::vector<bool> has_run_;
   std::vector<Cuts> out_;
@@ -282,16 +291,31 @@ class Choosing {
     }
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       const std::size_t a = all_.statements[s].out.array;
-      if (reads[a] == 0 && a != all_.returned) {
+      if (reads[a] == 0 && returned(a) == nullptr) {
         fail(all_.statements[s].place,
              {Code::unsupported, fmt::format("nothing reads {}", all_.arrays[a].name)});
       }
     }
-    if (!writer_[all_.returned]) {
-      fail(all_.arrays[all_.returned].place,
-           {Code::unsupported, "what is returned must be written by a statement"});
+    for (const Returned& one : all_.returned) {
+      const Array& array = all_.arrays[one.array];
+      if (!writer_[one.array]) {
+        fail(array.place, {Code::unsupported, "what is returned must be written by a statement"});
+      }
+      if (one.as && reads[*one.as] == 0) {
+        fail(one.layout_place,
+             {Code::unsupported,
+              fmt::format("nothing reads {}, so it has no layout", all_.arrays[*one.as].name)});
+      }
+      is_tree_ = is_tree_ && reads[one.array] == 0 && !one.as;
     }
-    is_tree_ = is_tree_ && reads[all_.returned] == 0;
+    is_tree_ = is_tree_ && all_.returned.size() == 1;
+  }
+  /// Null where it is not returned.
+  [[nodiscard]] const Returned* returned(std::size_t array) const {
+    for (const Returned& one : all_.returned) {
+      if (one.array == array) return &one;
+    }
+    return nullptr;
   }
 
   /// Where an array is written or read: by which statement, and in which layout by each of its candidates.
@@ -328,7 +352,16 @@ class Choosing {
     return writer_[array] ? std::nullopt : given(array);
   }
   [[nodiscard]] std::optional<std::string> behind(std::size_t array) const {
-    return array == all_.returned ? wanted() : std::nullopt;
+    const Returned* const one = returned(array);
+    if (one == nullptr) return std::nullopt;
+    if (one->as) return given(*one->as);
+    if (one->at_root) return rooted(*all_.arrays[array].shape);
+    return one->layout;
+  }
+  /// The input in whose layout an array is returned, where that is chosen, too.
+  [[nodiscard]] std::optional<std::size_t> follows(std::size_t array) const {
+    const Returned* const one = returned(array);
+    return one == nullptr || !one->as || given(*one->as) ? std::nullopt : one->as;
   }
 
   // Any statements: the least sum over all of them, by elimination.
@@ -346,25 +379,51 @@ class Choosing {
     pairs.reserve(between.size());
     for (auto& [ends, table] : between)
       pairs.push_back({ends.first, ends.second, std::move(table)});
-    const Elimination all(std::move(alone), std::move(pairs));
-    if (!all.work()) {
-      throw text::Failure{
-          {.code = Code::limit_reached,
-           .message = "too many statements hang together: their candidates have more than 2^22 "
-                      "combinations at one place"}};
+    const Elimination all(alone, pairs);
+    std::optional<Assignment> best;
+    if (all.work() && limit()) {
+      best = within_limit(alone, by_elimination(all), out);
+    } else if (all.work()) {
+      best = all.solve();
+      if (!best) fail_unlinked();
+    } else {
+      Relaxation near(alone, std::move(pairs));
+      best = within_limit(alone, by_relaxation(near), out);
     }
-    auto best = all.solve();
-    if (!best) fail_unlinked();
-    if (limit()) best = within_limit(all, *best, out);
     if (!best) fail_limit();
     if (cost_of(*best) == infinite) fail_overflow();
     out.best = choice_of(*best);
-    if (limit()) {
+    if (limit() || !all.work()) {
       out.sought_second = false;
     } else {
       look_for_second(all, *best, out);
     }
     out.module = module_text(*best);
+  }
+  /// An assignment, and a bound below the sums of all.
+  struct Solved {
+    Assignment at;
+    Wide bound = 0;
+  };
+  using Solve = std::function<std::optional<Solved>(const std::vector<std::vector<Weight>>& alone,
+                                                    Wide price)>;
+  /// What costs least.
+  Solve by_elimination(const Elimination& all) {
+    return [this, &all](const auto& alone, Wide price) -> std::optional<Solved> {
+      auto found = all.solve(alone);
+      if (!found) return std::nullopt;
+      const Wide sum = static_cast<Wide>(cost_of(*found)) * price_unit +
+                       static_cast<Wide>(inputs_of(*found)) * price;
+      return Solved{*std::move(found), sum};
+    };
+  }
+  /// What costs little, where the least is too much work to find.
+  static Solve by_relaxation(Relaxation& near) {
+    return [&near](const auto& alone, Wide) -> std::optional<Solved> {
+      auto found = near.solve(alone, most_sweeps);
+      if (!found) return std::nullopt;
+      return Solved{std::move(found->values), found->bound};
+    };
   }
   void add_chain(std::size_t array, std::vector<std::vector<Weight>>& alone,
                  std::map<std::pair<std::size_t, std::size_t>, std::vector<Weight>>& between) {
@@ -381,10 +440,11 @@ class Choosing {
         if (const auto to = is_last ? behind(array) : std::nullopt)
           weight = weight + moved(here, *to);
         // Boxes that are listed may leave out what the next one needs.
-        if ((!is_last || behind(array)) && here.starts_with("tile=")) weight = Weight::infinite();
+        const bool goes_on = !is_last || behind(array) || follows(array);
+        if (goes_on && here.starts_with("tile=")) weight = Weight::infinite();
       }
-      if (is_last) break;
-      const Event& next = chain[e + 1];
+      if (is_last && !follows(array)) break;
+      const Event& next = is_last ? chains_[*follows(array)].front() : chain[e + 1];
       if (next.statement == event.statement) {
         for (std::size_t c = 0; c < event.layouts.size(); ++c) {
           Weight& weight = alone[event.statement][c];
@@ -450,6 +510,10 @@ class Choosing {
       }
       const auto end = last ? behind(a) : std::nullopt;
       if (end) add(assignment.size(), cost(spellings_[*last], *end));
+      if (last && follows(a)) {
+        const Event& first = chains_[*follows(a)].front();
+        add(assignment.size(), cost_between(*last, first.layouts[assignment[first.statement]]));
+      }
     }
     return out;
   }
@@ -476,31 +540,31 @@ class Choosing {
 
   /// Least cost where elements of inputs have a price, too, which is raised until they fit. That gives a
   /// schedule, and a bound below all that fit. [Everett 1963]
-  /// \param free  what costs least at any size
-  std::optional<Assignment> within_limit(const Elimination& all, const Assignment& free,
-                                         ChoiceReport& out) {
+  /// Without a limit nothing has a price.
+  std::optional<Assignment> within_limit(const std::vector<std::vector<Weight>>& free,
+                                         const Solve& solve, ChoiceReport& out) {
+    const Size most_inputs = limit().value_or(infinite);
+    const Wide unit = limit() ? price_unit : 1;
     std::optional<Assignment> best;
     std::pair<Size, Size> least = {infinite, infinite};  // of cost and inputs
     Size bound = 0;
     // Whether this, which is best at a price, fits.
-    const auto fits = [&](const Assignment& found, Wide price) {
-      const std::pair rank(cost_of(found), inputs_of(found));
-      const Wide sum =
-          static_cast<Wide>(rank.first) * price_unit + static_cast<Wide>(rank.second) * price;
-      const Wide most = static_cast<Wide>(*limit()) * price;
-      if (sum > most) {
+    const auto fits = [&](const Solved& found, Wide price) {
+      const std::pair rank(cost_of(found.at), inputs_of(found.at));
+      const Wide most = price > 0 ? static_cast<Wide>(most_inputs) * price : 0;
+      if (found.bound > most) {
         // A cost is whole.
-        bound = std::max(bound, static_cast<Size>((sum - most + price_unit - 1) / price_unit));
+        bound = std::max(bound, static_cast<Size>((found.bound - most + unit - 1) / unit));
       }
-      if (rank.second > *limit()) return false;
+      if (rank.second > most_inputs) return false;
       if (rank < least) {
-        best = found;
+        best = found.at;
         least = rank;
       }
       return true;
     };
     const auto tried = [&](Wide price) {
-      std::vector<std::vector<Weight>> alone = all.alone();
+      std::vector<std::vector<Weight>> alone = free;
       for (std::size_t s = 0; s < alone.size(); ++s) {
         for (std::size_t c = 0; c < alone[s].size(); ++c) {
           Weight& weight = alone[s][c];
@@ -508,11 +572,11 @@ class Choosing {
           if (!weight.is_infinite()) weight.first += inputs * price;
         }
       }
-      const auto found = all.solve(alone);
-      if (!found) fail_overflow();  // without a price there is one
+      const auto found = solve(alone, price);
+      if (!found) fail_unlinked();
       return fits(*found, price);
     };
-    if (!fits(free, 0)) {
+    if (!tried(0)) {
       Wide high = price_unit;
       while (!tried(high) && high < most_price) high *= 16;
       if (!best) return std::nullopt;
@@ -535,7 +599,7 @@ class Choosing {
           Assignment other = at;
           other[s] = c;
           const std::pair rank(cost_of(other), inputs_of(other));
-          if (rank >= now || rank.second > *limit()) continue;
+          if (rank >= now || rank.second > limit().value_or(infinite)) continue;
           at = std::move(other);
           now = rank;
           more = true;
@@ -545,10 +609,33 @@ class Choosing {
     return at;
   }
 
+  /// The statements with the least work, as many as all devices may do.
+  [[nodiscard]] std::vector<bool> repeatable() const {
+    std::vector<std::pair<double, std::size_t>> work;
+    double all = 0;
+    for (std::size_t s = 0; s < all_.statements.size(); ++s) {
+      double points = 1;
+      for (const Variable& v : all_.statements[s].variables) {
+        points *= static_cast<double>(v.extent);
+      }
+      work.emplace_back(points, s);
+      all += points;
+    }
+    std::sort(work.begin(), work.end());
+    double room = all / static_cast<double>(options_.devices) *
+                  static_cast<double>(options_.repeat_percent) / 100;
+    std::vector<bool> out(work.size(), false);
+    for (const auto& [points, s] : work) {
+      room -= points;
+      out[s] = room >= 0;
+    }
+    return out;
+  }
   void place() {
+    const std::vector<bool> may_repeat = repeatable();
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       const Statement& statement = all_.statements[s];
-      Candidates candidates(statement, grid_.cuts[s], options_.devices);
+      Candidates candidates(statement, grid_.cuts[s], options_.devices, may_repeat[s]);
       const std::vector<Cuts> all =
           by_digit_ ? candidates.by_digit(sizes_) : candidates.by_run(sizes_);
       auto& out = placements_.emplace_back();
@@ -685,10 +772,6 @@ class Choosing {
   static std::string rooted(const Shape& shape) {
     return fmt::format("[{}]@0", fmt::join(shape, ", "));
   }
-  [[nodiscard]] std::optional<std::string> wanted() const {
-    if (all_.return_at_root) return rooted(*all_.arrays[all_.returned].shape);
-    return all_.return_layout;
-  }
 
   /// Dynamic programming over the statements, which stand in an order in which each reads earlier ones.
   std::optional<Assignment> solve(const Forbidden& forbidden) {
@@ -705,11 +788,11 @@ class Choosing {
       }
     }
     if (!forbidden.statement) free_ways_ = ways_;
-    const std::size_t last = *writer_[all_.returned];
+    const std::size_t last = *writer_[all_.returned[0].array];
     std::optional<std::pair<std::size_t, std::size_t>> best;
     Way least{.cost = infinite, .inputs = infinite, .outputs = infinite, .by = {}};
     for (std::size_t c = 0; c < ways_[last].size(); ++c) {
-      const auto end = wanted();
+      const auto end = behind(all_.returned[0].array);
       const Size moved =
           ways_[last][c].empty() || !end ? 0 : cost(placements_[last][c].makes, *end);
       for (std::size_t w = 0; w < ways_[last][c].size() && moved != infinite; ++w) {

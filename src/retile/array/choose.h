@@ -17,6 +17,9 @@ struct ChoiceOptions {
   Size element_bytes = 4;
   /// Most bytes of the local inputs of all statements, on one device.
   std::optional<Size> memory_limit_bytes = {};
+  /// Devices may do the same work, of the statements with the least, as long as that adds at most so much to
+  /// what a device has of all work in even parts. Work is counted in iteration points.
+  Size repeat_percent = 0;
   /// Sizes of the digits of the device number, major to minor, of which the prime digits are made: where these
   /// matter to `price`, as groups of devices do. None: all of it is one.
   std::vector<Size> digits = {};

@@ -18,6 +18,7 @@ using spmd::LocalOp;
 using text::fail;
 
 constexpr Size most_factor = 4096;  // of einsum
+constexpr std::size_t most_addends = 64;
 constexpr std::size_t most_text = std::size_t{1} << 20;
 /// What a module may have.
 constexpr Size most_devices_of_layouts = Size{1} << 16;
@@ -121,8 +122,8 @@ class Body {
       if (product(statement_.body, factors, scale) && !factors.empty() && covers(factors, out)) {
         return scaled(scale, einsum(factors, out, all));
       }
-      const Labelled body = spread(term(statement_.body), all);
-      return all == out ? body.text : contracted(body, out);
+      if (all != out) return sum_of_addends(out, all);
+      return spread(term(statement_.body), all).text;
     }
     Labelled body = spread(term(statement_.body), all);
     const bool is_min = statement_.meeting == Meeting::min;
@@ -277,6 +278,40 @@ class Body {
       known[out.back()] = true;
     }
   }
+  /// What is summed of every addend of the body: so no product of all variables is made.
+  [[nodiscard]] std::string sum_of_addends(const std::vector<std::size_t>& out,
+                                           const std::vector<std::size_t>& all) {
+    std::vector<std::pair<const Term*, bool>> addends;  // and whether it is subtracted
+    add_addends(statement_.body, false, addends);
+    std::string sum;
+    for (const auto& [addend, is_negative] : addends) {
+      std::vector<const Term*> factors;
+      Size scale = is_negative ? -1 : 1;
+      std::string text;
+      if (product(*addend, factors, scale) && !factors.empty() && covers(factors, out)) {
+        text = scaled(scale, einsum(factors, out, all));
+      } else {
+        text = contracted(spread(term(*addend), all), out);
+        if (is_negative) text = "neg " + in_brackets(text);
+      }
+      if (addends.size() == 1) return text;
+      sum += " " + in_brackets(text);
+    }
+    return "add" + sum;
+  }
+  static void add_addends(const Term& term, bool is_negative,
+                          std::vector<std::pair<const Term*, bool>>& out) {
+    const bool is_sum = term.is(LocalOp::add) || term.is(LocalOp::sub) || term.is(LocalOp::neg);
+    // A sum has at most so many operands.
+    if (!is_sum || out.size() >= most_addends - term.args.size()) {
+      out.emplace_back(&term, is_negative);
+      return;
+    }
+    for (std::size_t k = 0; k < term.args.size(); ++k) {
+      const bool turns = term.is(LocalOp::neg) || (term.is(LocalOp::sub) && k == 1);
+      add_addends(term.args[k], is_negative != turns, out);
+    }
+  }
   [[nodiscard]] std::string contracted(const Labelled& body,
                                        const std::vector<std::size_t>& out) const {
     return fmt::format("einsum \"{}->{}\" {}", labels(body.labels), labels(out),
@@ -349,8 +384,11 @@ class Body {
       return {scaled(scale, einsum(factors, found, found)), found};
     }
     if (term.kind == TermKind::number) {
-      if (statement_.variables.empty() && statement_.reads.empty()) {
-        fail(statement_.place, {Code::unsupported, "a number alone has no local operation"});
+      if (statement_.variables.empty()) {
+        if (statement_.reads.empty()) {
+          fail(statement_.place, {Code::unsupported, "a number alone has no local operation"});
+        }
+        return {fmt::format("fill {} {}", term.number, in_brackets(array(0))), {}};
       }
       if (statement_.variables.empty()) {  // so what is read has one element
         return {fmt::format("scale {} (fill 1 {})", term.number, in_brackets(array(0))), {}};
@@ -388,6 +426,7 @@ class Writer {
     whole_.resize(all.arrays.size());
     meanings_.resize(all.arrays.size());
     for (const Array& array : all.arrays) names_.insert(array.name);
+    look_for_definitions();
   }
 
   std::string text() {
@@ -398,21 +437,20 @@ class Writer {
     if (mesh.empty()) mesh = "one:1";
     check_layouts(all_, mesh);
     for (std::size_t s = 0; s < all_.statements.size(); ++s) statement(s);
-    const Array& array = all_.arrays[all_.returned];
-    if (!values_[all_.returned]) {
-      fail(array.place, {Code::unsupported, "what is returned is neither written nor read"});
+    std::vector<std::string> names, layouts;
+    for (const Returned& one : all_.returned) {
+      bring_back(one);
+      names.push_back(values_[one.array]->name);
+      layouts.push_back(values_[one.array]->layout);
     }
-    if (all_.return_layout || all_.return_at_root) {
-      bring(all_.returned, all_.return_at_root ? rooted(*array.shape) : *all_.return_layout);
-    }
-    const auto& [name, layout] = *values_[all_.returned];
     std::string parameters;
     for (std::size_t a = 0; a < all_.arrays.size(); ++a) {
       if (parameter_[a].empty()) continue;
       parameters += (parameters.empty() ? "" : ", ") + all_.arrays[a].name + " : " + parameter_[a];
     }
     return fmt::format("retile.spmd/1\nmesh {}\nfn main({}) -> {}\n{}return {}\ndenotes {}\n", mesh,
-                       parameters, layout, lines_, name, meanings_[all_.returned]);
+                       parameters, fmt::join(layouts, ", "), lines_, fmt::join(names, ", "),
+                       denoted());
   }
 
  private:
@@ -423,6 +461,45 @@ class Writer {
 
   static std::string rooted(const Shape& shape) {
     return fmt::format("[{}]@0", fmt::join(shape, ", "));
+  }
+
+  /// Where something that is written is read several times, or several arrays are returned, all are defined.
+  void look_for_definitions() {
+    is_defined_.assign(all_.arrays.size(), false);
+    std::vector<int> reads(all_.arrays.size(), 0);
+    for (const Statement& statement : all_.statements) {
+      for (const Access& read : statement.reads) ++reads[read.array];
+    }
+    for (const Returned& one : all_.returned) ++reads[one.array];
+    has_block_ = all_.returned.size() > 1;
+    for (const Statement& statement : all_.statements) {
+      has_block_ = has_block_ || reads[statement.out.array] > 1;
+    }
+    for (const Statement& statement : all_.statements) {
+      is_defined_[statement.out.array] = has_block_;
+    }
+  }
+  [[nodiscard]] std::string denoted() const {
+    if (!has_block_) return meaning(all_.returned[0].array);
+    std::vector<std::string> names;
+    for (const Returned& one : all_.returned) names.push_back(all_.arrays[one.array].name);
+    return fmt::format("{{\n{}return {}\n}}", definitions_, fmt::join(names, ", "));
+  }
+
+  /// Brings what is returned to where it is wanted.
+  void bring_back(const Returned& one) {
+    const Array& array = all_.arrays[one.array];
+    if (!values_[one.array]) {
+      fail(array.place, {Code::unsupported, "what is returned is neither written nor read"});
+    }
+    if (one.as && parameter_[*one.as].empty()) {
+      fail(one.layout_place,
+           {Code::unsupported,
+            fmt::format("nothing reads {}, so it has no layout", all_.arrays[*one.as].name)});
+    }
+    if (one.as) bring(one.array, parameter_[*one.as]);
+    if (one.at_root) bring(one.array, rooted(*array.shape));
+    if (one.layout) bring(one.array, *one.layout);
   }
 
   std::string fresh(const std::string& name) {
@@ -439,7 +516,9 @@ class Writer {
   [[nodiscard]] std::string given(std::size_t a, const std::string& first) const {
     const Shape& shape = *all_.arrays[a].shape;
     if (!is_listed(first)) return first;
-    bool others = all_.returned == a && (all_.return_layout || all_.return_at_root);
+    bool others = std::any_of(all_.returned.begin(), all_.returned.end(), [a](const Returned& one) {
+      return one.as == a || (one.array == a && (one.layout || one.at_root || one.as));
+    });
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       const Matching matching(grid_, all_.statements[s], grid_.cuts[s]);
       std::vector<std::size_t> use_of;
@@ -498,7 +577,11 @@ class Writer {
                           Body(statement, std::move(locals)).text(), layout);
     values_[written.array] = Value{name, layout};
     meanings_[written.array] = Body(statement, std::move(wholes)).text();
-    if (meanings_[written.array].size() > most_text) too_long(statement);
+    if (is_defined_[written.array]) {
+      definitions_ += fmt::format("{} = {}\n", name, meanings_[written.array]);
+      meanings_[written.array].clear();
+    }
+    if (meanings_[written.array].size() + definitions_.size() > most_text) too_long(statement);
   }
 
   [[noreturn]] static void too_long(const Statement& statement) {
@@ -533,7 +616,10 @@ class Writer {
   Grid grid_;
   std::vector<std::optional<Value>> values_;  // by array, as it was needed last
   std::vector<std::optional<Value>> whole_;   // by array, where no element is left out
-  std::vector<std::string> meanings_;         // by array, of those that are written
+  std::vector<std::string> meanings_;         // by array, of those that are written and not defined
+  std::vector<bool> is_defined_;              // by array
+  bool has_block_ = false;                    // `denotes` is one, with definitions
+  std::string definitions_;
   std::map<std::size_t, std::string> parameter_;
   std::set<std::string> names_;
   std::string lines_;
@@ -560,8 +646,8 @@ void check_layouts(const Statements& statements, const std::string& mesh) {
   for (const Array& array : statements.arrays) {
     if (array.layout) check(array, array.layout_place);
   }
-  if (statements.return_layout) {
-    check(statements.arrays[statements.returned], statements.return_layout_place);
+  for (const Returned& one : statements.returned) {
+    if (one.layout) check(statements.arrays[one.array], one.layout_place);
   }
 }
 

@@ -113,7 +113,7 @@ class TermReader {
     }
     return read();
   }
-  /// An operation that is written as a function: relu, neg, exp, sqrt, max, min.
+  /// An operation that is written as a function: relu, neg, exp, sqrt, step, equal, max, min.
   static std::optional<LocalOp> function_of(const std::string& word) {
     const auto op = spmd::op_of(word);
     switch (op.value_or(LocalOp::value)) {
@@ -121,6 +121,8 @@ class TermReader {
       case LocalOp::neg:
       case LocalOp::exp:
       case LocalOp::sqrt:
+      case LocalOp::step:
+      case LocalOp::equal:
       case LocalOp::max:
       case LocalOp::min:
         return op;
@@ -131,6 +133,10 @@ class TermReader {
   /// Behind its bracket.
   Term call(LocalOp op, std::size_t depth) {
     Term out = operation(op, {inner(depth)});
+    if (spmd::operands_of(op) == 2) {
+      in_.expect(",");
+      out.args.push_back(inner(depth));
+    }
     while (spmd::operands_of(op) == 0 && in_.accept(",")) {
       if (out.args.size() == most_operands) {
         fail(in_.rest(), {Code::limit_reached, "more than 64 operands of a maximum or minimum"});
@@ -531,19 +537,41 @@ class StatementsReader {
     return out;
   }
 
-  void returned(Scanner& in) {
-    const auto name = in.word("the name of an array");
-    const auto found = std::find_if(out_.arrays.begin(), out_.arrays.end(),
-                                    [&](const Array& a) { return a.name == name.value; });
-    if (found == out_.arrays.end() || has_return_) {
-      fail(name.place,
-           {Code::syntax, has_return_ ? "there is a return already"
-                                      : fmt::format("there is no array {} here", name.value)});
+  std::size_t known_array(const text::Token<std::string>& name) const {
+    for (std::size_t a = 0; a < out_.arrays.size(); ++a) {
+      if (out_.arrays[a].name == name.value && !out_.arrays[a].is_range) return a;
     }
-    out_.returned = static_cast<std::size_t>(found - out_.arrays.begin());
-    where(in, out_.return_layout, out_.return_layout_place, out_.return_at_root);
-    look_for_root(*found, out_.return_at_root, out_.return_layout_place);
+    fail(name.place, {Code::syntax, fmt::format("there is no array {} here", name.value)});
+  }
+  void returned(Scanner& in) {
+    if (has_return_) fail(in.rest(), {Code::syntax, "there is a return already"});
+    do {
+      const auto name = in.word("the name of an array");
+      Returned one{.array = known_array(name)};
+      for (const Returned& other : out_.returned) {
+        if (other.array != one.array) continue;
+        fail(name.place, {Code::syntax, fmt::format("{} is returned already", name.value)});
+      }
+      if (!as_input(in, one)) where(in, one.layout, one.layout_place, one.at_root);
+      look_for_root(out_.arrays[one.array], one.at_root, one.layout_place);
+      out_.returned.push_back(std::move(one));
+    } while (in.accept(","));
     has_return_ = true;
+  }
+  /// `as x`: in the layout that input x has.
+  bool as_input(Scanner& in, Returned& one) const {
+    Scanner ahead = in;
+    if (!ahead.sees_word() || ahead.word("as").value != "as") return false;
+    in = ahead;
+    const auto name = in.word("the name of an input");
+    one.as = known_array(name);
+    one.layout_place = name.place;
+    const Array& input = out_.arrays[*one.as];
+    if (!input.is_input || input.shape != out_.arrays[one.array].shape) {
+      fail(name.place, {Code::bad_argument, fmt::format("{} is no input of the same shape as {}",
+                                                        name.value, out_.arrays[one.array].name)});
+    }
+    return true;
   }
 
   void statement(Scanner& in, const Place& place) {

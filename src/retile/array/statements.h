@@ -36,7 +36,8 @@ struct Term {
   TermKind kind = TermKind::number;
   std::size_t access = 0;  ///< in Statement::reads
   Size number = 0;
-  spmd::LocalOp op = {};  ///< of elements: add, sub, mul, div, max, min, neg, relu, exp or sqrt
+  spmd::LocalOp op =
+      {};  ///< of elements: add, sub, mul, div, max, min, neg, relu, exp, sqrt, step or equal
   std::vector<Term> args;
 
   [[nodiscard]] bool is(spmd::LocalOp other) const {
@@ -90,15 +91,21 @@ struct Tactic {
   text::Place place;
 };
 
+/// `return NAME`, and where it is wanted: in a layout, on device 0, or just as an input is given.
+struct Returned {
+  std::size_t array = 0;  ///< in Statements::arrays
+  std::optional<std::string> layout = {};
+  text::Place layout_place = {};
+  bool at_root = false;
+  std::optional<std::size_t> as = {};  ///< the input
+};
+
 struct Statements {
   std::vector<Array> arrays;
   std::vector<Statement> statements;
   std::vector<Schedule> schedules;
   std::vector<Tactic> tactics;
-  std::size_t returned = 0;  ///< in `arrays`
-  std::optional<std::string> return_layout;
-  text::Place return_layout_place = {};
-  bool return_at_root = false;
+  std::vector<Returned> returned;  ///< at least one
 };
 
 /// Reads `retile.array/1`. Every variable gets its extent: that of a range behind the statement, else the

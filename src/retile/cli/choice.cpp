@@ -79,7 +79,8 @@ std::string why_second(const array::ChoiceReport& report, const MaybeNetwork& ne
   return "as good, and found later";
 }
 
-std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& network) {
+std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& network,
+                        bool has_limit) {
   const std::string among =
       report.all_digits ? "all assignments of digits"
                         : "numbers of pieces and orders of variables, each with one run of digits";
@@ -87,8 +88,9 @@ std::string report_text(const array::ChoiceReport& report, const MaybeNetwork& n
   const char* const word = !is_least ? "best found" : network ? "fastest" : "cheapest";
   std::string out = choice_text(fmt::format("{} of {}", word, among), report.best, network);
   if (report.lower_bound) {
-    out += is_least ? "# no candidate within the limit is better\n"
-                    : fmt::format("# every candidate within the limit {} at least\n",
+    const char* const within = has_limit ? " within the limit" : "";
+    out += is_least ? fmt::format("# no candidate{} is better\n", within)
+                    : fmt::format("# every candidate{} {} at least\n", within,
                                   moved_text(*report.lower_bound, network));
   }
   if (!report.sought_second) out += "# the second best was not looked for\n";
@@ -125,6 +127,11 @@ class Asking {
       const auto type = parse_element_type(*arguments.dtype, "--dtype");
       if (!type) return refuse(type.error());
       out.element_bytes_ = type->bytes;
+    }
+    if (arguments.repeat) {
+      const auto percent = parse_count(*arguments.repeat, "--repeat", 0, 100);
+      if (!percent) return refuse(percent.error());
+      out.repeat_percent_ = *percent;
     }
     if (arguments.network) {
       auto links = read_links(*arguments.network);
@@ -166,6 +173,7 @@ class Asking {
 
   const array::Statements* statements_;
   Size element_bytes_ = array::ChoiceOptions().element_bytes;
+  Size repeat_percent_ = array::ChoiceOptions().repeat_percent;
   std::optional<Links> links_;
 };
 
@@ -176,7 +184,7 @@ Outcome one_choice(const ChoiceArguments& arguments, const Asking& asking, const
   if (!report) return failed_choice(report.error());
   return {.exit = Exit::yes,
           .out = arguments.json ? report_json(*report, one.devices, *known)
-                                : report_text(*report, *known)};
+                                : report_text(*report, *known, one.limit.has_value())};
 }
 
 // ---- What if ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ struct ChoiceArguments {
   std::optional<std::string> devices;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;
+  std::optional<std::string> repeat;  ///< percent of a device's work that others may do, too
   std::optional<std::string> network;
   bool json = false;
 };

@@ -20,12 +20,13 @@ struct Offered {
   std::string_view name;
   std::unique_ptr<Verb> (*make)();
 };
-constexpr std::array<Offered, 7> offered_verbs = {{{"plan", make_plan_verb},
+constexpr std::array<Offered, 8> offered_verbs = {{{"plan", make_plan_verb},
                                                    {"lower", make_lower_verb},
                                                    {"check", make_check_verb},
                                                    {"validate", make_validate_verb},
                                                    {"explain", make_explain_verb},
                                                    {"convert", make_convert_verb},
+                                                   {"grad", make_grad_verb},
                                                    {"partition", make_partition_verb}}};
 
 /// Options that start commands of somebody.

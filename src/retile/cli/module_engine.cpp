@@ -15,12 +15,18 @@ namespace retile::cli {
 
 namespace {
 
+std::string returned_name(const spmd::Module& module, std::size_t number) {
+  return module.values[module.returned[number].value].name;
+}
+
 std::string report_text(const spmd::Module& module, const spmd::RunReport& report) {
   std::string out;
   if (report.difference) {
-    out = fmt::format("wrong: device {} holds {} at element {}, denotes says {}\n",
-                      report.difference->device, report.difference->found,
-                      report::shape_text(report.difference->element), report.difference->expected);
+    const auto& [returned, device, element, expected, found] = *report.difference;
+    out = fmt::format("wrong: device {} holds {} at element {}{}, denotes says {}\n", device, found,
+                      report::shape_text(element),
+                      module.returned.size() > 1 ? " of " + returned_name(module, returned) : "",
+                      expected);
   } else {
     out = fmt::format("right: {} compared on {}{}\n", counted(report.compared, "element"),
                       counted(module.devices, "device"),
@@ -45,7 +51,8 @@ std::string report_json(const spmd::Module& module, const spmd::RunReport& repor
   out["tolerance"] = report.tolerance;
   out["difference"] = nullptr;
   if (report.difference) {
-    out["difference"] = {{"device", report.difference->device},
+    out["difference"] = {{"returned", returned_name(module, report.difference->returned)},
+                         {"device", report.difference->device},
                          {"element", report.difference->element},
                          {"expected", report.difference->expected},
                          {"found", report.difference->found}};

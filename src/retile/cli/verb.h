@@ -76,6 +76,7 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_run_verb(const Engines& engines);
 [[nodiscard]] std::unique_ptr<Verb> make_convert_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_explain_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_grad_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_validate_verb();
 

@@ -49,7 +49,11 @@ std::string wrong_module_text(const spmd::Module& module, const spmd::WrongModul
   } else if (wrong.reason == "uncovered") {
     what = fmt::format("no device holds {}{}", element, of);
   } else if (wrong.reason == "denotes") {
-    what = fmt::format("{} of what is returned is not what denotes says", element);
+    const auto& returned = module.returned;
+    what = fmt::format("{} of {} is not what denotes says", element,
+                       returned.size() == 1
+                           ? "what is returned"
+                           : clean(name_text(module.values[returned[*wrong.returned].value].name)));
   } else {
     what = "the steps are wrong";
   }
@@ -82,6 +86,9 @@ Json wrong_module_json(const spmd::Module& module, const spmd::WrongModule& wron
   out["device"] = or_null(wrong.device);
   out["element"] = or_null(wrong.element);
   out["addend"] = or_null(wrong.addend);
+  out["returned"] = wrong.returned
+                        ? Json(module.values[module.returned[*wrong.returned].value].name)
+                        : Json(nullptr);
   return out;
 }
 

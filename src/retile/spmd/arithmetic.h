@@ -46,6 +46,8 @@ class Integers {
   [[nodiscard]] static Value div(Value /*a*/, Value /*b*/) { fail(); }
   [[nodiscard]] static Value exp(Value /*a*/) { fail(); }
   [[nodiscard]] static Value sqrt(Value /*a*/) { fail(); }
+  [[nodiscard]] static Value step(Value a) { return a > 0 ? 1 : 0; }
+  [[nodiscard]] static Value equal(Value a, Value b) { return a == b ? 1 : 0; }
 
   /// Arrays that are all positive, all negative, or near zero tell maxima apart that others do not.
   void begin_family(std::mt19937_64& random) {
@@ -101,6 +103,8 @@ struct Machine {
     return wrapped(a, b, [](auto p, auto q) { return p * q; });
   }
   static T max(T a, T b) { return std::max(a, b); }
+  static T step(T a) { return static_cast<T>(a > 0 ? 1 : 0); }
+  static T equal(T a, T b) { return static_cast<T>(a == b ? 1 : 0); }
   /// Of integers never asked for: runs refuse them where there are functions.
   static T div(T a, T b) {
     return of_point([](auto p, auto q) { return p / q; }, a, b);

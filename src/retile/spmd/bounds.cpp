@@ -46,8 +46,16 @@ class Bounding {
       globals.push_back(layout.global());
     }
     for (const Statement& statement : module_.body) values_.push_back(see(made_by(statement)));
-    (void)collapsed(values_[module_.returned], module_.values[module_.returned].type.layout());
-    if (module_.denotes) (void)of(*module_.denotes, globals, inputs);
+    for (const auto& [x, type] : module_.returned) {
+      (void)collapsed(values_[x], module_.values[x].type.layout());
+    }
+    if (module_.denotes) {
+      for (const auto& [name, e] : module_.denotes->definitions) {
+        inputs.push_back(see(of(e, globals, inputs)));
+        globals.push_back(typed(e, globals));
+      }
+      for (const Expression& e : module_.denotes->results) (void)of(e, globals, inputs);
+    }
     // Over one denominator, for a multiple by a factor, and for a difference.
     const Size more = bounded(most_.depth, 1) * factors_bits_;
     return {most_.degree, bounded(bounded(most_.bits, more), 1)};
@@ -156,6 +164,8 @@ class Bounding {
         return product({parts[0], function()});
       case LocalOp::exp:
       case LocalOp::sqrt:
+      case LocalOp::step:
+      case LocalOp::equal:
         return function();
       case LocalOp::einsum: {
         Bound out = product(parts);
@@ -211,7 +221,10 @@ std::optional<int> error_exponent(const Bounds& bounds, bool has_variables) {
 
 std::vector<Size> numbers_in(const Module& module, LocalOp op) {
   std::set<Size> out;
-  if (module.denotes) add_numbers(*module.denotes, op, out);
+  if (module.denotes) {
+    for (const auto& [name, e] : module.denotes->definitions) add_numbers(e, op, out);
+    for (const Expression& e : module.denotes->results) add_numbers(e, op, out);
+  }
   for (const Statement& statement : module.body) {
     const auto* local = std::get_if<SpmdOp>(&statement.op);
     if (local == nullptr) continue;

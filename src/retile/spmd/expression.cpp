@@ -22,7 +22,7 @@ struct Row {
   std::optional<Id> id = {};
 };
 
-constexpr std::array<Row, 18> op_rows = {{{LocalOp::value, "", 0, 0},
+constexpr std::array<Row, 20> op_rows = {{{LocalOp::value, "", 0, 0},
                                           {LocalOp::einsum, "einsum", 0, 0},
                                           {LocalOp::add, "add", 0, 0, Id::add},
                                           {LocalOp::sub, "sub", 0, 2, Id::subtract},
@@ -34,6 +34,8 @@ constexpr std::array<Row, 18> op_rows = {{{LocalOp::value, "", 0, 0},
                                           {LocalOp::relu, "relu", 0, 1},
                                           {LocalOp::exp, "exp", 0, 1, Id::exponential},
                                           {LocalOp::sqrt, "sqrt", 0, 1, Id::sqrt},
+                                          {LocalOp::step, "step", 0, 1},
+                                          {LocalOp::equal, "equal", 0, 2},
                                           {LocalOp::scale, "scale", 1, 1},
                                           {LocalOp::fill, "fill", 1, 1},
                                           {LocalOp::reduce_sum, "reduce_sum", 1, 1},
@@ -156,10 +158,11 @@ std::size_t operands_of(LocalOp op) { return row_of(op).operands; }
 std::optional<Id> id_of(LocalOp op) { return row_of(op).id; }
 
 bool is_maximum(LocalOp op) {
-  if (op == LocalOp::relu || op == LocalOp::reduce_max) return true;
+  if (op == LocalOp::relu || op == LocalOp::reduce_max || is_indicator(op)) return true;
   const auto id = id_of(op);
   return id && operations::row_of(*id).in_field == operations::InField::ordered;
 }
+bool is_indicator(LocalOp op) { return op == LocalOp::step || op == LocalOp::equal; }
 bool is_function(LocalOp op) {
   const auto id = id_of(op);
   if (!id) return false;
@@ -221,6 +224,7 @@ std::optional<Shape> shape_of(const Expression& expression, const std::vector<Sh
     case LocalOp::div:
     case LocalOp::max:
     case LocalOp::min:
+    case LocalOp::equal:
       for (const Shape& shape : operands) {
         if (shape != operands[0]) return std::nullopt;
       }

@@ -1,8 +1,8 @@
 // Local operations: what stands in the blocks of a module and behind `denotes`.
 //
 //   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   div x y   max x y ..   min x y ..
-//   neg x   relu x   exp x   sqrt x   scale INT x   fill INT x   reduce_sum D x   reduce_max D x
-//   transpose [..] x   trim D LO HI x
+//   neg x   relu x   exp x   sqrt x   step x   equal x y   scale INT x   fill INT x   reduce_sum D x
+//   reduce_max D x   transpose [..] x   trim D LO HI x
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,8 @@ enum class LocalOp {
   relu,
   exp,
   sqrt,
+  step,   ///< 1 where x > 0, else 0
+  equal,  ///< 1 where x = y, else 0
   scale,
   fill,
   reduce_sum,
@@ -47,8 +49,10 @@ enum class LocalOp {
 [[nodiscard]] std::size_t numbers_of(LocalOp op);
 /// What works element by element as an operation of whole programs does: that operation.
 [[nodiscard]] std::optional<operations::Id> id_of(LocalOp op);
-/// Whether its result is decided by an order of all numbers: max, relu and others.
+/// Whether its result is decided by an order of all numbers: max, relu, step, equal and others.
 [[nodiscard]] bool is_maximum(LocalOp op);
+/// Whether it is 1 where something holds, and 0 elsewhere.
+[[nodiscard]] bool is_indicator(LocalOp op);
 /// Whether it is a function of which is known alone that equal arguments have equal results; of div
 /// that is the function 1/x.
 [[nodiscard]] bool is_function(LocalOp op);

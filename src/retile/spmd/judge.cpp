@@ -32,7 +32,13 @@ bool has_other_addends(const Module& module) {
 /// Whether one of the expressions of a module is so.
 template <typename Is>
 bool has_some(const Module& module, const Is& is) {
-  if (module.denotes && is(*module.denotes)) return true;
+  if (module.denotes) {
+    const auto& [definitions, results] = *module.denotes;
+    if (std::any_of(results.begin(), results.end(), is)) return true;
+    for (const auto& [name, e] : definitions) {
+      if (is(e)) return true;
+    }
+  }
   for (const Statement& statement : module.body) {
     const auto* op = std::get_if<SpmdOp>(&statement.op);
     if (op == nullptr) continue;

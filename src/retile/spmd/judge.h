@@ -32,6 +32,8 @@ struct WrongModule {
   std::optional<Size> device = {};
   std::optional<Shape> element = {};  ///< global index
   std::optional<Size> addend = {};    ///< where there are several
+  /// Where no statement is: in Module::returned.
+  std::optional<std::size_t> returned = {};
 };
 
 struct ModuleVerdict {

@@ -31,7 +31,7 @@ std::vector<Size> uses_of(const Module& module) {
       ++out[std::get<RedistributeOp>(statement.op).argument];
     }
   }
-  ++out[module.returned];
+  for (const Returned& one : module.returned) ++out[one.value];
   return out;
 }
 

@@ -70,7 +70,7 @@ Maxima::Value Maxima::of(std::span<const Value> arguments) {
   return out;
 }
 
-Maxima::Value Maxima::of(operations::Id function, Value argument) {
+Maxima::Value Maxima::of(LocalOp function, Value argument) {
   const Value list[] = {field_.from(static_cast<Size>(function)), argument};
   const std::size_t known = find(functions_, list);
   if (known != functions_.size()) return results_[known];
@@ -78,6 +78,12 @@ Maxima::Value Maxima::of(operations::Id function, Value argument) {
   functions_.insert(list);
   results_.push_back(field_.drawn(random_));
   return results_.back();
+}
+
+Maxima::Value Maxima::indicator(LocalOp function, Value argument) {
+  const auto c = constant(argument);
+  if (!c) return of(function, argument);
+  return field_.from((function == LocalOp::step ? *c > 0 : *c == 0) ? 1 : 0);
 }
 
 std::optional<Size> Maxima::constant(Value p) const {

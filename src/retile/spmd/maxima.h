@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "expression.h"
 #include "modular.h"
 #include "retile/core/deadline.h"
-#include "retile/operations/table.h"
 
 namespace retile::spmd {
 
@@ -65,7 +65,9 @@ class Maxima {
   [[nodiscard]] Value of(std::span<const Value> arguments);
   /// The result of a function of which nothing is known: the same one for the same argument, of every
   /// function another one. Throws as of().
-  [[nodiscard]] Value of(operations::Id function, Value argument);
+  [[nodiscard]] Value of(LocalOp function, Value argument);
+  /// Likewise of step and equal, of which the latter looks at the difference. Of constants they are known.
+  [[nodiscard]] Value indicator(LocalOp function, Value argument);
 
   /// Values that are kept, and values that are looked for among them.
   static constexpr std::size_t most_kept = std::size_t{1} << 24U;
@@ -131,11 +133,13 @@ class Formal {
     return maxima_->of(both);
   }
   /// Of 1/x nothing is known but that it is a function.
-  [[nodiscard]] Value div(Value a, Value b) const {
-    return mul(a, maxima_->of(operations::Id::divide, b));
+  [[nodiscard]] Value div(Value a, Value b) const { return mul(a, maxima_->of(LocalOp::div, b)); }
+  [[nodiscard]] Value exp(Value a) const { return maxima_->of(LocalOp::exp, a); }
+  [[nodiscard]] Value sqrt(Value a) const { return maxima_->of(LocalOp::sqrt, a); }
+  [[nodiscard]] Value step(Value a) const { return maxima_->indicator(LocalOp::step, a); }
+  [[nodiscard]] Value equal(Value a, Value b) const {
+    return maxima_->indicator(LocalOp::equal, sub(a, b));
   }
-  [[nodiscard]] Value exp(Value a) const { return maxima_->of(operations::Id::exponential, a); }
-  [[nodiscard]] Value sqrt(Value a) const { return maxima_->of(operations::Id::sqrt, a); }
   [[nodiscard]] Value most(const std::vector<Value>& all) const { return maxima_->of(all); }
   void begin_family(std::mt19937_64& /*random*/) const {}
   [[nodiscard]] Value drawn(std::mt19937_64& random) const { return field_.drawn(random); }

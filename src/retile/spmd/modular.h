@@ -83,6 +83,8 @@ class Modular {
   [[nodiscard]] static Value div(Value a, Value /*b*/) { return a; }
   [[nodiscard]] static Value exp(Value a) { return a; }
   [[nodiscard]] static Value sqrt(Value a) { return a; }
+  [[nodiscard]] static Value step(Value a) { return a; }
+  [[nodiscard]] static Value equal(Value a, Value /*b*/) { return a; }
 
  private:
   using Wide = Gathered;

@@ -50,6 +50,18 @@ struct Statement {
   text::Place lines;  ///< all of it
 };
 
+/// What `main` returns of the values, each with the type behind the arrow.
+struct Returned {
+  std::size_t value = 0;  ///< in Module::values
+  Type type;
+};
+/// What it means: an expression for each that is returned, of global arrays. Values number 0, 1, .. are the
+/// parameters, and those behind them the definitions.
+struct Denoted {
+  std::vector<std::pair<std::string, Expression>> definitions;
+  std::vector<Expression> results;
+};
+
 /// A module that has a type (Fig. 9, with layouts in the place of types).
 struct Module {
   Mesh mesh;
@@ -58,10 +70,8 @@ struct Module {
   std::vector<Value> values;  ///< the parameters, then one for each statement
   std::size_t parameters = 0;
   std::vector<Statement> body;
-  std::size_t returned = 0;
-  Type result;
-  /// Of global arrays; value k is parameter k.
-  std::optional<Expression> denotes;
+  std::vector<Returned> returned;  ///< at least one, all of different values
+  std::optional<Denoted> denotes;
 };
 
 /// A module of more devices, or of more elements of one value on all devices, is not read.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "module.h"
@@ -143,7 +144,9 @@ class Reader {
     }
     out_.parameters = out_.values.size();
     line().expect("->");
-    out_.result = type();
+    do {
+      out_.returned.push_back({0, type()});
+    } while (line().accept(","));
   }
 
   Token<std::string> new_name() {
@@ -195,16 +198,25 @@ class Reader {
       }
       statement();
     }
-    const Token<std::string> word = line().word("return");
-    const Place place = known_value(out_.returned);
-    const Type& type = out_.values[out_.returned].type;
-    if (!type.layout().equivalent(out_.result.layout())) {
-      fail(place,
-           {.code = Code::inapplicable,
-            .message = fmt::format("{} is {}, but main returns {}", out_.values[out_.returned].name,
-                                   type.text, out_.result.text),
-            .notes = {"a redistribute before the return makes it so"}});
+    (void)line().word("return");
+    std::set<std::size_t> seen;
+    for (Returned& one : out_.returned) {
+      if (!seen.empty()) line().expect(",");
+      returned(one, seen);
     }
+  }
+  void returned(Returned& one, std::set<std::size_t>& seen) {
+    const Place place = known_value(one.value);
+    const auto& [name, type] = out_.values[one.value];
+    if (!seen.insert(one.value).second) {
+      fail(place,
+           {.code = Code::inapplicable, .message = fmt::format("{} is returned already", name)});
+    }
+    if (type.layout().equivalent(one.type.layout())) return;
+    fail(place,
+         {.code = Code::inapplicable,
+          .message = fmt::format("{} is {}, but main returns {}", name, type.text, one.type.text),
+          .notes = {"a redistribute before the return makes it so"}});
   }
 
   /// Reads the name of a value that there is.
@@ -264,13 +276,7 @@ class Reader {
     operands_ = known_.size();
     line().expect("{");
     lines_.over_end();
-    while (sees_definition()) {
-      auto name = line().name("a name").value;
-      line().expect("=");
-      out.definitions.emplace_back(name, expression(0));
-      known_.push_back(std::move(name));
-      lines_.next();
-    }
+    definitions(out.definitions);
     if (sees_keyword(line(), "return")) {
       (void)line().word("return");
       out.result = value();
@@ -283,6 +289,15 @@ class Reader {
     made_ = type();
     type_spmd(out);
     return out;
+  }
+  void definitions(std::vector<std::pair<std::string, Expression>>& out) {
+    while (sees_definition()) {
+      auto name = line().name("a name").value;
+      line().expect("=");
+      out.emplace_back(name, expression(0));
+      known_.push_back(std::move(name));
+      lines_.next();
+    }
   }
   [[nodiscard]] bool sees_definition() {
     Scanner ahead = line();
@@ -495,13 +510,42 @@ class Reader {
       shapes.push_back(out_.values[k].type.layout().global());
     }
     operands_ = known_.size();
-    out_.denotes = expression(0);
-    const Shape shape = typed(*out_.denotes, shapes);
-    if (shape == out_.result.layout().global()) return;
-    fail(word.place, {.code = Code::inapplicable,
-                      .message = fmt::format("this has the shape [{}], but main returns [{}]",
-                                             fmt::join(shape, ", "),
-                                             fmt::join(out_.result.layout().global(), ", "))});
+    out_.denotes.emplace();
+    if (line().accept("{")) {
+      denotes_block(*out_.denotes);
+    } else {
+      out_.denotes->results.push_back(expression(0));
+    }
+    const std::size_t wanted = out_.returned.size();
+    if (out_.denotes->results.size() != wanted) {
+      fail(word.place, {.code = Code::inapplicable,
+                        .message = fmt::format("main returns {}, not {}",
+                                               counted(static_cast<Size>(wanted), "value"),
+                                               out_.denotes->results.size())});
+    }
+    for (const auto& [name, e] : out_.denotes->definitions) shapes.push_back(typed(e, shapes));
+    for (std::size_t k = 0; k < wanted; ++k) {
+      const Shape shape = typed(out_.denotes->results[k], shapes);
+      const Shape& global = out_.returned[k].type.layout().global();
+      if (shape == global) continue;
+      fail(word.place, {.code = Code::inapplicable,
+                        .message = fmt::format("this has the shape [{}], but main returns [{}]",
+                                               fmt::join(shape, ", "), fmt::join(global, ", "))});
+    }
+  }
+  void denotes_block(Denoted& out) {
+    lines_.over_end();
+    definitions(out.definitions);
+    if (sees_keyword(line(), "return")) {
+      (void)line().word("return");
+      do {
+        out.results.push_back(value());
+      } while (line().accept(","));
+    } else {
+      out.results.push_back(expression(0));
+    }
+    lines_.over_end();
+    line().expect("}");
   }
 
   Lines lines_;

@@ -48,7 +48,7 @@ class Round {
     for (std::size_t s = 0; s < module_.body.size(); ++s) {
       for (const std::size_t x : arguments_of(module_.body[s])) last_use_[x] = s;
     }
-    last_use_[module_.returned] = module_.body.size();
+    for (const Returned& one : module_.returned) last_use_[one.value] = module_.body.size();
   }
 
   std::optional<WrongModule> run() {
@@ -85,7 +85,9 @@ class Round {
   void spend_on_element() {
     if (!watch_.in_time(10)) throw Undecided{"the time is up"};
   }
-  static constexpr Size most_held = most_held_bytes / static_cast<Size>(sizeof(T));
+  static constexpr int log_of_most_held = sizeof(T) <= 8 ? 27 : sizeof(T) <= 16 ? 26 : 25;
+  static constexpr Size most_held = Size{1} << log_of_most_held;
+  static_assert(most_held * static_cast<Size>(sizeof(T)) <= most_held_bytes);
   void hold(Size elements) {
     if (elements > most_held - std::min(held_, most_held)) {
       throw Undecided{fmt::format("more than 2^{} elements at one time on all devices together",
@@ -93,8 +95,6 @@ class Round {
     }
     held_ += elements;
   }
-  static constexpr int log_of_most_held = sizeof(T) == 8 ? 27 : 26;
-  static_assert(most_held == Size{1} << log_of_most_held);
 
   [[nodiscard]] const Layout& layout(std::size_t x) const {
     return module_.values[x].type.layout();
@@ -277,18 +277,35 @@ class Round {
   }
 
   std::optional<WrongModule> compared() {
-    const std::size_t x = module_.returned;
-    Family<A> family;
-    if (auto wrong = family_of(tiles_[x], x, family)) return wrong;
-    const std::vector<T> held = collapsed(family, layout(x));
     std::vector<const Tensor<T>*> inputs;
     for (const Tensor<T>& input : inputs_) inputs.push_back(&input);
-    const Tensor<T> wanted = evaluator_.value(*module_.denotes, inputs);
+    std::vector<Tensor<T>> defined;
+    defined.reserve(module_.denotes->definitions.size());
+    for (const auto& [name, e] : module_.denotes->definitions) {
+      defined.push_back(evaluator_.value(e, inputs));
+      inputs.push_back(&defined.back());
+      hold(static_cast<Size>(defined.back().elements.size()));
+    }
+    for (std::size_t k = 0; k < module_.returned.size(); ++k) {
+      if (auto wrong = compared(k, inputs)) return wrong;
+    }
+    return std::nullopt;
+  }
+  std::optional<WrongModule> compared(std::size_t k, const std::vector<const Tensor<T>*>& inputs) {
+    const std::size_t x = module_.returned[k].value;
+    Family<A> family;
+    if (auto wrong = family_of(tiles_[x], x, family)) {
+      wrong->returned = k;
+      return wrong;
+    }
+    const std::vector<T> held = collapsed(family, layout(x));
+    const Tensor<T> wanted = evaluator_.value(module_.denotes->results[k], inputs);
     const auto same = [this](const T& p, const T& q) { return !differ(a_, p, q); };
     const auto [at, other] = std::mismatch(held.begin(), held.end(), wanted.elements.begin(), same);
     if (at == held.end()) return std::nullopt;
     WrongModule out = found("denotes", x, static_cast<std::size_t>(at - held.begin()), 0);
     out.addend.reset();
+    out.returned = k;
     return out;
   }
 

@@ -133,12 +133,17 @@ class Reduction {
       value.varies = made.varies;
       values.push_back(std::move(value));
     }
-    const Formula held =
-        collapsed(values[module_.returned], module_.values[module_.returned].type.layout());
-    see(held);
+    std::vector<Formula> held;
+    for (const auto& [x, type] : module_.returned) {
+      held.push_back(collapsed(values[x], module_.values[x].type.layout()));
+      see(held.back());
+    }
     if (!out_.module.denotes) return;
-    const Formula wanted = formula(*out_.module.denotes, inputs);
-    for (std::size_t i = 0; i < held.slots.size(); ++i) join(held.slots[i], wanted.slots[i]);
+    for (auto& [name, e] : out_.module.denotes->definitions) inputs.push_back(formula(e, inputs));
+    for (std::size_t k = 0; k < held.size(); ++k) {
+      const Formula wanted = formula(out_.module.denotes->results[k], inputs);
+      for (std::size_t i = 0; i < wanted.slots.size(); ++i) join(held[k].slots[i], wanted.slots[i]);
+    }
   }
 
   /// As many different numbers as the value has elements. Its tiles say where its dimensions are cut.

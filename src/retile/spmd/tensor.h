@@ -123,8 +123,8 @@ concept Gathers = requires {
   typename A::Gathered;
 };
 
-/// Values of expressions in the arithmetic A: A::Value, from(Size), add, sub, mul, div, max, exp and sqrt.
-/// See HasMost and Gathers.
+/// Values of expressions in the arithmetic A: A::Value, from(Size), add, sub, mul, div, max, exp, sqrt,
+/// step and equal. See HasMost and Gathers.
 template <typename A>
 class Evaluator {
  public:
@@ -209,6 +209,10 @@ class Evaluator {
         return map(*x[0], out, [r = a_](T a) { return r.exp(a); });
       case LocalOp::sqrt:
         return map(*x[0], out, [r = a_](T a) { return r.sqrt(a); });
+      case LocalOp::step:
+        return map(*x[0], out, [r = a_](T a) { return r.step(a); });
+      case LocalOp::equal:
+        return fold(x, out, [r = a_](T a, T b) { return r.equal(a, b); });
       case LocalOp::neg:
         return map(*x[0], out, [r = a_](T a) { return r.sub(r.from(0), a); });
       case LocalOp::relu:

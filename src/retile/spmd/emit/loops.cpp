@@ -263,6 +263,11 @@ std::string Loops::operation(const Expression& e, const std::vector<std::string>
       return dialect_.prefix.empty() ? fmt::format("sqrt({})", x[0]) : call("sqrt", x[0]);
     case LocalOp::scale:
       return binary('*', "mul", number(e.numbers[0]), x[0]);
+    case LocalOp::step:
+    case LocalOp::equal:
+      throw text::Failure{{.code = Code::unsupported,
+                           .message = "step and equal are not written as C: which numbers they "
+                                      "take for equal is a matter of rounding"}};
     default:  // transpose and trim have changed the index
       return x[0];
   }

@@ -77,6 +77,7 @@ class Writer {
   }
 
  private:
+  [[nodiscard]] std::size_t returned() const { return module_.returned[0].value; }
   [[nodiscard]] const Layout& layout(std::size_t x) const {
     return module_.values[x].type.layout();
   }
@@ -147,7 +148,7 @@ class Writer {
     return fmt::format(
         "/* Frees the parameters' tiles, and returns the result's. */\n"
         "element *module({}) {{\n{}  return {};\n}}\n",
-        head, body, names_[module_.returned]);
+        head, body, names_[returned()]);
   }
   /// The last statement that reads a value, counted from 1; 0: none does; the result is read at the end.
   [[nodiscard]] std::vector<std::size_t> last_uses() const {
@@ -155,7 +156,7 @@ class Writer {
     for (std::size_t s = 0; s < module_.body.size(); ++s) {
       for (const std::size_t x : arguments_of(module_.body[s])) out[x] = s + 1;
     }
-    out[module_.returned] = module_.body.size() + 1;
+    out[returned()] = module_.body.size() + 1;
     return out;
   }
 
@@ -235,7 +236,7 @@ class Writer {
     for (Size d = 0; d < module_.devices; ++d) {
       for (const TilePart& part : of.parts(d)) {
         if (++listed_ > most_boxes) {
-          text::fail(module_.body.empty() ? module_.result.place : module_.body[0].place,
+          text::fail(module_.body.empty() ? module_.returned[0].type.place : module_.body[0].place,
                      {Code::limit_reached,
                       "the tiles of parameters and result have more than 2^18 boxes, "
                       "which C would list"});
@@ -263,7 +264,10 @@ class Writer {
       begin += fmt::format("  num *p{0} = whole({0}, {1}, {2}, {3});\n", x, of.global_size(),
                            of.addend_count(), emit::c_operation(addition));
     }
-    const CArray result = loops.array_of(*module_.denotes, wholes);
+    for (const auto& [name, e] : module_.denotes->definitions) {
+      wholes.push_back(loops.array_of(e, wholes));
+    }
+    const CArray result = loops.array_of(module_.denotes->results[0], wholes);
     const std::string body = loops.taken_text();
     loops.free_others(result);
     for (const CArray& array : wholes) {
@@ -275,7 +279,7 @@ class Writer {
 
   /// Where the result lies, and who holds the addends of the same tile.
   std::string result_tables() {
-    const Layout& of = layout(module_.returned);
+    const Layout& of = layout(returned());
     const std::size_t before = boxes_.size();
     const std::size_t count = box_table("RESULT_BOXES", of).second;
     std::string out = boxes_.substr(before);
@@ -288,8 +292,8 @@ class Writer {
     out += fmt::format("}};\nstatic const int64_t GLOBAL[RANK] = {};\n",
                        braces(with_rank(of.global(), rank_, 1)));
     out += "static const int64_t SHAPE[][RANK] = {";
-    for (std::size_t d = 0; d < values_[module_.returned].shapes.size(); ++d) {
-      out += (d > 0 ? ", " : "") + braces(with_rank(values_[module_.returned].shapes[d], rank_, 1));
+    for (std::size_t d = 0; d < values_[returned()].shapes.size(); ++d) {
+      out += (d > 0 ? ", " : "") + braces(with_rank(values_[returned()].shapes[d], rank_, 1));
     }
     const Addition addition = of.addends() ? of.addends()->addition : Addition::sum;
     return fmt::format(
@@ -341,6 +345,10 @@ Result<std::string> mpi_c(const Module& module, std::string_view text) {
     return refuse({.code = Code::unsupported,
                    .message = "a module without denotes says nothing that a result could be "
                               "compared with"});
+  }
+  if (module.returned.size() > 1) {
+    return refuse({.code = Code::unsupported,
+                   .message = "a module that returns several arrays is not written as C"});
   }
   auto routes = routes_of(module);
   if (!routes) return refuse(routes.error());

@@ -18,6 +18,9 @@ struct NotFinite {};
 /// and products stand behind each other. Whatever the order of a sum of n terms is, these are n - 1 at
 /// most, and each is off by at most unit times that much (Higham 2002, chapter 3). What functions are off
 /// by is `off`, and comes on top.
+///
+/// Whether a number is above 0, or two are equal, may be decided otherwise where they are so near. But a maximum
+/// is equal to the argument that it is, however either is rounded, unless it is contested.
 class Rounding {
  public:
   struct Value {
@@ -25,6 +28,7 @@ class Rounding {
     double magnitude = 0;
     double roundings = 0;
     double off = 0;
+    bool is_contested = false;  ///< a maximum that may be another of its arguments
   };
 
   /// \param most  values may come out as infinities where they could be larger; NotFinite is thrown then
@@ -37,6 +41,13 @@ class Rounding {
   [[nodiscard]] double tolerance(const Value& a) const {
     // Once for the run, once for these doubles, and twice for operations in another order.
     return 4 * error(a) + std::numeric_limits<double>::min();
+  }
+
+  /// A value that is worked out as it stands, whatever its terms are: rounding begins anew.
+  [[nodiscard]] Value settled(const Value& a) const {
+    Value out{a.number, std::abs(a.number), 0, error(a)};
+    out.is_contested = a.is_contested;
+    return out;
   }
 
   /// What is written or drawn has at most one rounding.
@@ -55,9 +66,18 @@ class Rounding {
     return within({a.number * b.number, a.magnitude * b.magnitude, a.roundings + b.roundings + 1,
                    a.off * (b.magnitude + b.off) + a.magnitude * b.off + (is_zero ? 0 : least_)});
   }
-  [[nodiscard]] static Value max(const Value& a, const Value& b) {
+  [[nodiscard]] Value max(const Value& a, const Value& b) const {
+    if (!are_near(a, b)) return a.number > b.number ? a : b;
     return {std::max(a.number, b.number), std::max(a.magnitude, b.magnitude),
-            std::max(a.roundings, b.roundings), std::max(a.off, b.off)};
+            std::max(a.roundings, b.roundings), std::max(a.off, b.off),
+            a.is_contested || b.is_contested || error(a) + error(b) > 0};
+  }
+  [[nodiscard]] Value step(const Value& a) const {
+    return indicator(a.number > 0, error(a) > 0 && std::abs(a.number) <= error(a));
+  }
+  [[nodiscard]] Value equal(const Value& a, const Value& b) const {
+    const bool is_same = a.number == b.number;
+    return indicator(is_same, is_same ? a.is_contested || b.is_contested : are_near(a, b));
   }
   [[nodiscard]] Value div(const Value& a, const Value& b) const {
     const double least = std::abs(b.number) - error(b);
@@ -81,6 +101,13 @@ class Rounding {
     const double all = a.roundings * unit_;
     if (!(all < 0.5)) throw NotFinite{};
     return all / (1 - all) * (a.magnitude + a.off) + a.off;
+  }
+  [[nodiscard]] bool are_near(const Value& a, const Value& b) const {
+    return std::abs(a.number - b.number) <= error(a) + error(b);
+  }
+  [[nodiscard]] static Value indicator(bool holds, bool is_open) {
+    const double number = holds ? 1 : 0;
+    return {number, number, 0, is_open ? 1.0 : 0.0};
   }
   /// A number that is off by so much before it is rounded, by a function to two units.
   [[nodiscard]] Value made(double number, double off) const {

@@ -59,6 +59,9 @@ class Magnitude {
         return parts[0] * std::max(std::abs(static_cast<double>(e.numbers[0])), 1.0);
       case LocalOp::fill:
         return std::abs(static_cast<double>(e.numbers[0]));
+      case LocalOp::step:
+      case LocalOp::equal:
+        return 1;
       case LocalOp::reduce_sum:
         return parts[0] *
                std::max(static_cast<double>(operands[0][static_cast<std::size_t>(e.numbers[0])]),
@@ -97,7 +100,19 @@ double largest_value(const Module& module, double least) {
     bounds.push_back(least * addends_of(x));
     globals.push_back(module.values[x].type.layout().global());
   }
-  if (module.denotes) largest = std::max(largest, Magnitude::of(*module.denotes, globals, bounds));
+  if (module.denotes) {
+    std::vector<double> known = bounds;
+    const auto look = [&](const Expression& e) {
+      const double bound = Magnitude::of(e, globals, known);
+      largest = std::max(largest, bound);
+      return bound;
+    };
+    for (const auto& [name, e] : module.denotes->definitions) {
+      known.push_back(look(e));
+      globals.push_back(typed(e, globals));
+    }
+    for (const Expression& e : module.denotes->results) look(e);
+  }
   for (const Statement& statement : module.body) {
     double bound = 0;
     if (const auto* op = std::get_if<SpmdOp>(&statement.op)) {
@@ -235,6 +250,7 @@ struct Exact : Machine<double> {
   static double of(double number) { return number; }
   static double number(double a) { return a; }
   static double tolerance(double /*wanted*/) { return 0; }
+  static double settled(double a) { return a; }
 };
 class Near : public Rounding {
  public:
@@ -242,22 +258,81 @@ class Near : public Rounding {
   static double number(const Value& a) { return a.number; }
 };
 
-/// Elements of `denotes`, of a box of it and what that needs. Loops work them out, so that a mistake of a
-/// BLAS is found.
+/// Elements of `denotes`, of boxes of it and what these need: of each definition the box around all that is needed
+/// of it, once. Loops work them out, so that a mistake of a BLAS is found.
 template <typename T, typename A>
 class Reference {
  public:
   using Values = Tensor<typename A::Value>;
 
   Reference(const Module& module, const Parameters<T>& parameters, A arithmetic)
-      : parameters_(parameters), a_(arithmetic), evaluator_({}, arithmetic) {
+      : module_(module), parameters_(parameters), a_(arithmetic), evaluator_({}, arithmetic) {
     for (std::size_t x = 0; x < module.parameters; ++x) {
       globals_.push_back(module.values[x].type.layout().global());
     }
+    for (const auto& [name, e] : module.denotes->definitions) {
+      globals_.push_back(typed(e, globals_));
+    }
+    boxes_.resize(globals_.size());
+    last_use_.resize(globals_.size());
+    values_.resize(globals_.size());
+  }
+
+  /// A box of a result will be asked for.
+  void announce(std::size_t result, const Box& box) {
+    need(module_.denotes->results[result], box, globals_.size());
+  }
+  /// Works out the definitions, after all was announced.
+  void define() {
+    for (std::size_t x = globals_.size(); x-- > module_.parameters;) {
+      if (boxes_[x]) need(definition(x), *boxes_[x], x);
+    }
+    for (std::size_t x = module_.parameters; x < globals_.size(); ++x) {
+      if (boxes_[x]) values_[x] = at(definition(x), *boxes_[x]);
+      for (auto& element : values_[x].elements) element = a_.settled(element);
+      for (std::size_t y = module_.parameters; y < x; ++y) {
+        if (last_use_[y] == x) values_[y] = {};
+      }
+    }
+  }
+  Values result(std::size_t number, const Box& box) {
+    return at(module_.denotes->results[number], box);
+  }
+
+ private:
+  [[nodiscard]] const Expression& definition(std::size_t x) const {
+    return module_.denotes->definitions[x - module_.parameters].second;
+  }
+  /// \param user  a definition, or their number
+  void need(const Expression& e, const Box& box, std::size_t user) {
+    if (e.op == LocalOp::value) {
+      last_use_[e.value] = std::max(last_use_[e.value], user);
+      auto& known = boxes_[e.value];
+      known = known ? around(*known, box) : box;
+      return;
+    }
+    const std::vector<Box> boxes =
+        e.op == LocalOp::trim ? std::vector<Box>{behind_trim(e, box)} : needed(e, box);
+    for (std::size_t k = 0; k < e.operands.size(); ++k) need(e.operands[k], boxes[k], user);
+  }
+  static Box around(const Box& a, const Box& b) {
+    Box out = a;
+    for (std::size_t d = 0; d < a.at.size(); ++d) {
+      out.at[d] = std::min(a.at[d], b.at[d]);
+      out.extent[d] = std::max(a.at[d] + a.extent[d], b.at[d] + b.extent[d]) - out.at[d];
+    }
+    return out;
+  }
+  static Box behind_trim(const Expression& e, Box box) {
+    box.at[static_cast<std::size_t>(e.numbers[0])] += e.numbers[1];
+    return box;
   }
 
   Values at(const Expression& e, const Box& box) {
-    if (e.op == LocalOp::value) return parameters_.box(a_, e.value, box);
+    if (e.op == LocalOp::value && e.value < module_.parameters) {
+      return parameters_.box(a_, e.value, box);
+    }
+    if (e.op == LocalOp::value) return part_of_definition(e.value, box);
     if (e.op == LocalOp::trim) return trimmed(e, box);
     std::vector<Values> values;
     std::vector<const Values*> operands;
@@ -270,10 +345,26 @@ class Reference {
     return evaluator_.applied(e, operands);
   }
 
- private:
-  Values trimmed(const Expression& e, Box box) {
-    box.at[static_cast<std::size_t>(e.numbers[0])] += e.numbers[1];
-    return at(e.operands[0], box);
+  [[nodiscard]] Values part_of_definition(std::size_t x, const Box& box) const {
+    const Values& all = values_[x];
+    Values out{box.extent, {}};
+    const auto count = static_cast<std::size_t>(*checked_product(box.extent));
+    if (count == 0) return out;
+    out.elements.reserve(count);
+    const std::vector<Size> strides = strides_of(all.shape);
+    Size first = 0;
+    for (std::size_t d = 0; d < strides.size(); ++d) {
+      first += (box.at[d] - boxes_[x]->at[d]) * strides[d];
+    }
+    Walk walk(box.extent, {strides});
+    for (std::size_t k = 0; k < count; ++k) {
+      out.elements.push_back(all.elements[static_cast<std::size_t>(first + walk.offset(0))]);
+      (void)walk.next();
+    }
+    return out;
+  }
+  Values trimmed(const Expression& e, const Box& box) {
+    return at(e.operands[0], behind_trim(e, box));
   }
 
   /// The boxes of the operands that a box of the result needs.
@@ -320,9 +411,13 @@ class Reference {
     return out;
   }
 
+  const Module& module_;
   const Parameters<T>& parameters_;
-  std::vector<Shape> globals_;
-  A a_;  // the arithmetic
+  std::vector<Shape> globals_;             // of parameters, then of definitions
+  std::vector<std::optional<Box>> boxes_;  // likewise: what is needed
+  std::vector<std::size_t> last_use_;      // likewise
+  std::vector<Values> values_;             // of definitions
+  A a_;                                    // the arithmetic
   Evaluator<A> evaluator_;
 };
 
@@ -355,7 +450,7 @@ class Running {
         last_use_[std::get<RedistributeOp>(module.body[s].op).argument] = s;
       }
     }
-    last_use_[module.returned] = module.body.size();
+    for (const Returned& one : module.returned) last_use_[one.value] = module.body.size();
   }
 
   /// \param sink  what is returned goes there if it is right
@@ -378,7 +473,7 @@ class Running {
         if (last_use_[x] == s || (!last_use_[x] && x == statement.value)) drop(x);
       }
     }
-    if (auto done = whole_result(); !done) return refuse(done.error());
+    if (auto done = whole_results(); !done) return refuse(done.error());
     if (auto done = processes_.agree(compared()); !done) return refuse(done.error());
     RunReport out = together();
     if (sink != nullptr && !out.difference && out.is_finite) {
@@ -490,39 +585,50 @@ class Running {
   }
 
   /// What is returned, with its addends added up.
-  Result<void> whole_result() {
-    const Layout& layout = module_.values[module_.returned].type.layout();
-    auto whole = without_addends(layout);
-    if (!whole) return refuse(whole.error());
-    result_layout_ = *std::move(whole);
-    if (layout.addend_count() == 1) {
-      result_ = std::move(tiles_[module_.returned]);
-      return {};
+  Result<void> whole_results() {
+    for (const Returned& one : module_.returned) {
+      const Layout& layout = module_.values[one.value].type.layout();
+      auto whole = without_addends(layout);
+      if (!whole) return refuse(whole.error());
+      result_layouts_.push_back(*std::move(whole));
+      if (layout.addend_count() == 1) {
+        results_.push_back(std::move(tiles_[one.value]));
+        continue;
+      }
+      const auto route = route_of(layout, result_layouts_.back(), {});
+      if (!route) return refuse(route.error());
+      const RunReport before = report_;
+      auto out = move(route->program, tiles_[one.value]);
+      report_ = before;  // the comparison's own
+      if (!out) return refuse(out.error());
+      results_.push_back(*std::move(out));
     }
-    const auto route = route_of(layout, result_layout_, {});
-    if (!route) return refuse(route.error());
-    const RunReport before = report_;
-    auto out = move(route->program, tiles_[module_.returned]);
-    report_ = before;  // the comparison's own
-    if (!out) return refuse(out.error());
-    result_ = *std::move(out);
     return {};
   }
 
   Result<void> write(run::Sink& sink) const {
     run::Buffer buffer;
     const auto tile_of = [this](Size d) {
-      return std::as_bytes(std::span(result_[static_cast<std::size_t>(d - first_)].elements));
+      return std::as_bytes(std::span(results_[0][static_cast<std::size_t>(d - first_)].elements));
     };
-    return sink.write(processes_, {.first = first_, .count = count_}, tile_of, result_layout_,
+    return sink.write(processes_, {.first = first_, .count = count_}, tile_of, result_layouts_[0],
                       buffer, [](std::string_view, Size, Size) {});
   }
 
   Result<void> compared() {
-    Reference<T, A> reference(module_, parameters_, a_);
     try {
-      for (Size d = first_; d < first_ + count_; ++d) {
-        compare(reference, result_layout_, d, result_[static_cast<std::size_t>(d - first_)]);
+      Reference<T, A> reference(module_, parameters_, a_);
+      for (std::size_t k = 0; k < results_.size(); ++k) {
+        for (Size d = first_; d < first_ + count_; ++d) {
+          for (const TilePart& part : result_layouts_[k].parts(d)) reference.announce(k, part.box);
+        }
+      }
+      reference.define();
+      for (std::size_t k = 0; k < results_.size(); ++k) {
+        for (Size d = first_; d < first_ + count_; ++d) {
+          compare(reference, k, result_layouts_[k], d,
+                  results_[k][static_cast<std::size_t>(d - first_)]);
+        }
       }
     } catch (const Undecided& limit) {
       return refuse({.code = Code::limit_reached, .message = limit.why});
@@ -533,15 +639,16 @@ class Running {
     }
     return {};
   }
-  void compare(Reference<T, A>& reference, const Layout& layout, Size d, const Tensor<T>& tile) {
+  void compare(Reference<T, A>& reference, std::size_t result, const Layout& layout, Size d,
+               const Tensor<T>& tile) {
     report_.compared += static_cast<Size>(tile.elements.size());
     for (const TilePart& part : layout.parts(d)) {
-      compare(reference.at(*module_.denotes, part.box), part, d, tile);
+      compare(reference.result(result, part.box), result, part, d, tile);
     }
   }
   /// What a part of a tile should be with what it is.
-  void compare(const Tensor<typename A::Value>& wanted, const TilePart& part, Size d,
-               const Tensor<T>& tile) {
+  void compare(const Tensor<typename A::Value>& wanted, std::size_t result, const TilePart& part,
+               Size d, const Tensor<T>& tile) {
     const std::vector<Size> strides = strides_of(tile.shape);
     const Size first = offset_of(part.place, strides);
     Walk walk(part.box.extent, {strides});
@@ -554,7 +661,7 @@ class Running {
       report_.tolerance = std::max(report_.tolerance, tolerance);
       report_.largest = std::max(report_.largest, std::abs(expected));
       if (std::abs(found - expected) <= tolerance) continue;
-      Difference out{d, index_of(static_cast<Size>(at), part.box.extent), expected, found};
+      Difference out{result, d, index_of(static_cast<Size>(at), part.box.extent), expected, found};
       for (std::size_t k = 0; k < out.element.size(); ++k) out.element[k] += part.box.at[k];
       report_.difference = std::move(out);
     }
@@ -587,8 +694,7 @@ class Running {
     return out;
   }
   Difference shared_difference(int root) {
-    const Difference mine = report_.difference.value_or(
-        Difference{.element = Shape(module_.result.layout().rank(), 0)});
+    Difference mine = report_.difference.value_or(Difference{.element = {}});
     const auto number = [&](std::uint64_t value) { return processes_.broadcast(value, root); };
     const auto real = [&](double value) {
       std::uint64_t bits = 0;
@@ -598,7 +704,9 @@ class Running {
       return value;
     };
     Difference out;
+    out.returned = static_cast<std::size_t>(number(static_cast<std::uint64_t>(mine.returned)));
     out.device = static_cast<Size>(number(static_cast<std::uint64_t>(mine.device)));
+    mine.element.resize(module_.returned[out.returned].type.layout().rank(), 0);
     for (const Size index : mine.element) {
       out.element.push_back(static_cast<Size>(number(static_cast<std::uint64_t>(index))));
     }
@@ -615,8 +723,8 @@ class Running {
   A a_;  // the arithmetic of what it is compared with
   Evaluator<Fastest<T>> evaluator_;
   std::vector<Tiles> tiles_;
-  Tiles result_;
-  Layout result_layout_;
+  std::vector<Tiles> results_;
+  std::vector<Layout> result_layouts_;
   std::vector<std::optional<std::size_t>> last_use_;  // as in judge.cpp
   RunReport report_;
   Size held_ = 0;
@@ -732,7 +840,10 @@ class ModuleRun {
           return on(drawing, {}, Near(unit), zero, nullptr);
         };
         auto out = type_.bytes == 4 ? with(float{}) : with(double{});
-        if (!out || (out->is_finite && out->tolerance <= most_tolerance * out->largest)) return out;
+        // Where nothing but zeros should be, nothing is rounded, either.
+        const double most = std::max(most_tolerance * (out ? out->largest : 0),
+                                     std::numeric_limits<double>::min());
+        if (!out || (out->is_finite && out->tolerance <= most)) return out;
       }
     }
     return refuse(
@@ -812,7 +923,11 @@ Result<RunReport> run(const Processes& processes, const Module& module,
   if (auto agreed = processes.agree(opened); !agreed) return refuse(agreed.error());
   std::optional<run::Sink> sink;
   if (!files.input.empty() && !files.output.empty()) {
-    const auto whole = without_addends(module.values[module.returned].type.layout());
+    if (module.returned.size() > 1) {
+      return refuse({.code = Code::unsupported,
+                     .message = "one file is written, and the module returns several arrays"});
+    }
+    const auto whole = without_addends(module.values[module.returned[0].value].type.layout());
     if (!whole) return refuse(whole.error());
     auto made = run::Sink::create(processes, files.output, *whole, run::Source(type));
     if (!made) return refuse(made.error());

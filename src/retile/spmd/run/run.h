@@ -24,6 +24,7 @@ using MakeExecutor = std::function<Result<std::unique_ptr<Executor>>(const Progr
 
 /// An element of the result that is not what `denotes` says.
 struct Difference {
+  std::size_t returned = 0;  ///< in Module::returned
   Size device = 0;
   Shape element;  ///< global index
   double expected = 0;
