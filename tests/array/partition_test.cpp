@@ -213,11 +213,10 @@ TEST(Partition, ranges_are_those_that_are_declared) {
 }
 TEST(Partition, numbers_where_there_are_no_variables) {
   expect_line(right("array x[4]\ns[] += x[i]\nm[] = s[] / 4 - 1\nschedule s i:2\nreturn m\n"),
-              "m = spmd s_1 { sub (div s_1 (scale 4 (fill 1 s_1))) (scale 1 (fill 1 s_1)) } as []");
-  expect_line(
-      right("array x[4]\nm[] = x[3] + 2\nreturn m\n"),
-      "m = spmd x { add (reduce_sum 0 (trim 0 3 0 x)) (scale 2 (fill 1 (reduce_sum 0 (trim 0 3 0 "
-      "x)))) } as []");
+              "m = spmd s_1 { sub (div s_1 (fill 4 s_1)) (fill 1 s_1) } as []");
+  expect_line(right("array x[4]\nm[] = x[3] + 2\nreturn m\n"),
+              "m = spmd x { add (reduce_sum 0 (trim 0 3 0 x)) (fill 2 (reduce_sum 0 (trim 0 3 0 "
+              "x))) } as []");
   EXPECT_EQ(module_of("m[] = 2\nreturn m\n").substr(0, 27), "a:2: a number alone has no ");
 }
 TEST(Partition, functions_stand_as_they_are_written) {

@@ -202,7 +202,7 @@ TEST(Rounding, says_where_an_indicator_is_open) {
   EXPECT_EQ(bound.step(Rounding::from(0)).number, 0);
   EXPECT_LT(bound.tolerance(bound.step(Rounding::from(0))), 1e-6);
   // The difference of two numbers that are so near may be on either side of 0.
-  EXPECT_GE(bound.tolerance(bound.step(Rounding::sub(more, one))), 1);
+  EXPECT_GE(bound.tolerance(bound.step(bound.sub(more, one))), 1);
   EXPECT_LT(bound.tolerance(bound.equal(one, two)), 1e-6);
   EXPECT_GE(bound.tolerance(bound.equal(one, more)), 1);
   // A maximum is the argument that it is, unless that is not known.
@@ -212,10 +212,10 @@ TEST(Rounding, says_where_an_indicator_is_open) {
   EXPECT_EQ(bound.equal(one, largest).number, 0);
   EXPECT_GE(bound.tolerance(bound.equal(more, bound.max(one, more))), 1);
   // What is settled is off by as much, whatever its terms were.
-  const auto cancelled = Rounding::sub(Rounding::of(1000), Rounding::of(999));
+  const auto cancelled = bound.sub(Rounding::of(1000), Rounding::of(999));
   EXPECT_GE(bound.tolerance(bound.settled(cancelled)), 0.99 * bound.tolerance(cancelled));
   const auto thrice = [&](const Rounding::Value& a) {
-    return bound.tolerance(Rounding::add(Rounding::add(a, a), a));
+    return bound.tolerance(bound.add(bound.add(a, a), a));
   };
   EXPECT_GE(thrice(bound.settled(cancelled)), 2.9 * bound.tolerance(cancelled));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/spmd/products.h"
+#include "retile/text/place.h"
 
 namespace retile::spmd {
 
