@@ -69,11 +69,19 @@ std::optional<Rank> rank_of(const std::string& module, const Price& price) {
   return Rank(cost, inputs);
 }
 
+/// A digit that tactics put on a variable of a statement.
+struct Kept {
+  std::size_t statement;
+  std::string variable;
+  Digit digit;
+};
+
 /// Every module in which every prime digit of the device number cuts a variable of each statement, and no
 /// device has nothing to do where that can be.
 class Enumeration {
  public:
-  Enumeration(const Statements& all, Size devices, std::optional<Size> limit, const Price& price)
+  Enumeration(const Statements& all, Size devices, std::optional<Size> limit, const Price& price,
+              const std::vector<Kept>& kept = {})
       : all_(all), limit_(limit), price_(price) {
     grid_.devices = devices;
     for (Size left = devices, p = 2; left > 1; ++p) {
@@ -83,6 +91,12 @@ class Enumeration {
       std::vector<Cuts> every;
       Cuts cuts(statement.variables.size());
       digit(cuts, 0, every);
+      for (const Kept& one : kept) {
+        if (one.statement != cuts_.size()) continue;
+        every.erase(std::remove_if(every.begin(), every.end(),
+                                   [&](const Cuts& c) { return !has(statement, c, one); }),
+                    every.end());
+      }
       std::vector<Cuts> busy;
       std::copy_if(every.begin(), every.end(), std::back_inserter(busy),
                    [&](const Cuts& one) { return is_busy(statement, one); });
@@ -94,6 +108,14 @@ class Enumeration {
   Size count = 0;
 
  private:
+  static bool has(const Statement& statement, const Cuts& cuts, const Kept& kept) {
+    for (std::size_t v = 0; v < cuts.size(); ++v) {
+      if (statement.variables[v].name != kept.variable || !cuts[v]) continue;
+      const auto& digits = cuts[v]->digits;
+      return std::find(digits.begin(), digits.end(), kept.digit) != digits.end();
+    }
+    return false;
+  }
   /// Whether every device's tile of the work begins within it.
   static bool is_busy(const Statement& statement, const Cuts& cuts) {
     for (std::size_t v = 0; v < cuts.size(); ++v) {
@@ -228,12 +250,13 @@ Price time_on(Size devices) {
 }
 
 /// Statements that read what others read, too.
-void expect_cheapest(const std::string& text, Size devices, const Price& price = {}) {
+void expect_cheapest(const std::string& text, Size devices, const Price& price = {},
+                     const std::vector<Kept>& kept = {}) {
   SCOPED_TRACE(text + " on " + std::to_string(devices));
   const text::Input input = {text, "a", true};
   const auto statements = read_statements(input);
   ASSERT_TRUE(statements) << statements.error().message;
-  const Enumeration all(*statements, devices, {}, price);
+  const Enumeration all(*statements, devices, {}, price, kept);
   const auto found = chosen(text, devices, {}, price);
   ASSERT_EQ(found.has_value(), !all.best.empty()) << (found ? "" : found.error().message);
   if (!found) return;
@@ -279,6 +302,51 @@ TEST(Choose, statements_that_share_what_they_read) {
       4);
 }
 
+TEST(Choose, what_tactics_leave) {
+  const auto tactics = [](const std::string& text, const std::string& lines) {
+    return text + "\n" + lines + "tactic propagate\n";
+  };
+  // An axis of tactics is the major digit, and cuts what it reaches: rows, or what is summed next.
+  const Digit major{2, 2};
+  expect_cheapest(tactics(two_products, "tactic tile x 0 by r:2\n"), 4, {},
+                  {{0, "i", major}, {1, "i", major}});
+  expect_cheapest(tactics(two_products + " : [4, 4]", "tactic tile w 1 by a:2\n"), 4, {},
+                  {{0, "j", major}, {1, "k", major}});
+  expect_cheapest(tactics(two_products + " : [4, 4]", "tactic tile w 1 by r:2\n"), 4, time_on(4),
+                  {{0, "j", major}, {1, "k", major}});
+  // Two axes on one variable, in their order: nothing is left to choose.
+  const auto found =
+      chosen(tactics(two_products, "tactic tile x 0 by r:2\ntactic tile x 0 by s:2\n"), 4);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->candidates, (std::vector<Size>{1, 1}));
+  EXPECT_EQ(found->best.schedules,
+            (std::vector<std::string>{"y: i in 4 by r,s", "z: i in 4 by r,s"}));
+  EXPECT_FALSE(found->second);
+  expect_cheapest(tactics(residual + " : [4, 6]", "tactic tile x 0 by r:2\n"), 4, {},
+                  {{0, "i", major}, {1, "i", major}});
+  // A statement that they do not reach is cut by its own choice.
+  expect_cheapest(tactics("retile.array/1\narray x[4,6] u[6]\nv[k] = 2u[k]\n"
+                          "y[i] += x[i,k] * v[k]\nreturn y : [4]",
+                          "tactic tile x 0 by r:2\n"),
+                  4, {}, {{1, "i", major}});
+}
+
+TEST(Choose, what_tactics_leave_to_many_devices) {
+  const auto found =
+      chosen(two_products + " : [4, 4]\ntactic tile x 0 by devices:2\ntactic propagate\n", 16);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_FALSE(found->all_digits);
+  for (const std::string& schedule : found->best.schedules) {
+    EXPECT_NE(schedule.find("by devices"), std::string::npos) << schedule;
+  }
+  EXPECT_NE(found->module.find("mesh devices:2,devices_:8\n"), std::string::npos) << found->module;
+  EXPECT_EQ(rank_of(found->module, {}), Rank(found->best.cost, found->best.input_bytes));
+  // No tactic makes it dearer.
+  const auto free = chosen(two_products + " : [4, 4]\n", 16);
+  ASSERT_TRUE(free);
+  EXPECT_LE(free->best.cost, found->best.cost);
+}
+
 TEST(Choose, refuses_by_name) {
   const auto why = [](const std::string& lines, Size devices, std::optional<Size> limit = {}) {
     const auto found = chosen("retile.array/1\n" + lines, devices, limit);
@@ -287,6 +355,11 @@ TEST(Choose, refuses_by_name) {
   EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nreturn x\n", 2), "nothing reads y");
   EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nschedule y i:2\nreturn y\n", 2),
             "the schedule is chosen, so the file has none");
+  const std::string tactic = "array x[4]\ny[i] = x[i]\nreturn y\ntactic tile x 0 by r:2\n";
+  EXPECT_EQ(why(tactic + "tactic propagate\n", 3),
+            "3 devices are no multiple of the axes of tactics");
+  EXPECT_EQ(why(tactic, 2), "the last tactic must be propagate");
+  EXPECT_EQ(why(tactic + "tactic propagate\n", 2), "chosen");
   EXPECT_EQ(why("array x[4] u[4]\ny[i] = x[i]\nz[i] = u[i]\nreturn z\n", 2), "nothing reads y");
   EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nreturn y\n", 2, 1),
             "no schedule keeps the inputs of all statements within 1 bytes");

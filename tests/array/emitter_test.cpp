@@ -103,6 +103,7 @@ const char* const statements[] = {
     "array x[11] w[3]\nr[i] += x[2*i+k] * w[k]\nschedule r i:3\nreturn r\n",
     "array x[11] w[3]\nr[i] += x[2*i+k] * w[k]\nschedule r i:5,k:2\nreturn r\n",
     "array x[11]\nr[i] = x[2*i] + 1\nschedule r i:4\nreturn r\n",
+    "array x[12] w[2]\nr[i] += x[3*i+k] * w[k]\nschedule r i:2,k:3\nreturn r\n",
     "array x[7,7]\nr[i] max= x[2*i,3*k]\nschedule r i:2,k:3\nreturn r\n",
     "array x[8] y[4]\nz[i] = x[i] * x[i]\nr[i] = z[2*i+1] / y[i]\nschedule z i:4\nschedule r "
     "i:4\nreturn r : [4]\n",

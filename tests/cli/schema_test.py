@@ -215,6 +215,8 @@ CALLS = [
     (["partition", "--json", "--choose", "--devices", "4", "--memory-limit", "1KiB", "-"], SHARED),
     (["partition", "--json", "--choose", "--devices", "4", "--memory-limit", "1KiB", "--network", "*:1GB/s:1us", "-"], SHARED),
     (["partition", "--json", "--choose", "--devices", "4", "--network", "2:1GB/s:1us,*:1MB/s:1us", str(ARRAY / "choice.array")], ""),
+    (["partition", "--json", "--choose", "--what-if", "--devices", "2,4", "--memory-limit", "none,128", str(ARRAY / "choice.array")], ""),
+    (["partition", "--json", "--choose", "--what-if", "--devices", "4", "--network", "2:1GB/s:1us,*:1MB/s:1us", str(ARRAY / "choice.array")], ""),
     (["check", "--json"], example("dot_product")),
     (["check", "--json"], example("dot_product").replace("as sum{d}[8, 8]", "as [8, 8]")),
     (["check", "--json"], example("listing_3")),

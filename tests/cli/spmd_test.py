@@ -109,6 +109,49 @@ class Modules(Case):
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                 self.assertIn(words, done.stderr)
 
+    def test_what_would_be_with_other_devices_and_limits(self):
+        """Every row is what the choice alone says."""
+        path = str(ROOT / "examples" / "array" / "choice.array")
+        links = "2:100GB/s:1ns,*:2GB/s:1ns"
+        for network, cost, bound in (([], "cost", "lower_bound"), (["--network", links], "time_ps", "time_lower_bound_ps")):
+            asked = ["partition", path, "--choose", *network]
+            done = retile(*asked, "--what-if", "--devices", "2,4,8", "--memory-limit", "none,256B,128", "--json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            found = json.loads(done.stdout)
+            self.assertEqual(found["schema"], "retile.what_if/1")
+            cases = [(one["devices"], one["memory_limit_bytes"]) for one in found["cases"]]
+            self.assertEqual(cases, [(devices, limit) for devices in (2, 4, 8) for limit in (None, 256, 128)])
+            for one in found["cases"]:
+                with self.subTest(one):
+                    limit = ["--memory-limit", str(one["memory_limit_bytes"])] if one["memory_limit_bytes"] else []
+                    alone = retile(*asked, "--devices", str(one["devices"]), *limit, "--json")
+                    if alone.returncode == 1:
+                        self.assertIn(one["why"].partition(":")[0], alone.stderr)
+                        self.assertNotIn(cost, one)
+                        continue
+                    alone = json.loads(alone.stdout)
+                    self.assertEqual(one[cost], alone["best"][cost])
+                    self.assertEqual(one[bound], alone.get(bound, alone["best"][cost]))
+                    for key in ("input_bytes", "temporary_bytes", "schedules"):
+                        self.assertEqual(one[key], alone["best"][key])
+            self.assertEqual(sum("why" in one for one in found["cases"]), 1)
+        table = retile("partition", path, "--choose", "--what-if", "--devices", "2,4", "--memory-limit", "none,128").stdout.splitlines()
+        self.assertEqual(len(table), 5)
+        self.assertEqual(table[1].split(), ["2", "none", "16", "16", "448", "96"])
+        self.assertIn("at least 256 bytes", table[2])
+        self.assertEqual(len({len(line) for line in table if "no schedule" not in line}), 1)
+        for arguments, words in (
+            (["--what-if", "--devices", "4"], "are for --choose"),
+            (["--choose", "--what-if"], "--choose needs --devices"),
+            (["--choose", "--what-if", "--devices", "4,,8"], "--devices"),
+            (["--choose", "--what-if", "--devices", "4", "--memory-limit", "1,x"], "not a number of bytes"),
+            (["--choose", "--what-if", "--devices", ",".join(["2"] * 257)], "257 cases"),
+        ):
+            with self.subTest(words):
+                done = retile("partition", path, *arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(words, done.stderr)
+
     def test_schedules_that_take_the_least_time_on_a_network(self):
         text = (
             "retile.array/1\narray x[6,4] w[4,6] u[6,6]\ny[i,j] += x[i,k] * w[k,j]\n"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iostream>
 #include <limits>
 #include <map>
 #include <optional>
@@ -238,21 +239,25 @@ struct Case {
   Function function;
   Layout from, to;
   std::string text;
+  std::string form = "";
 };
 
 /// The Program as some system says it; nothing where it cannot.
 std::optional<Case> case_of(Random& random, const Program& program) {
-  static constexpr std::array<emit::Form, 5> forms = {emit::Form::hlo, emit::Form::stablehlo,
-                                                      emit::Form::sdy, emit::Form::mlir19,
-                                                      emit::Form::mlir22};
-  const emit::Form form = forms[random() % forms.size()];
+  static const std::array<std::pair<emit::Form, const char*>, 5> forms = {
+      {{emit::Form::hlo, "HLO"},
+       {emit::Form::stablehlo, "StableHLO"},
+       {emit::Form::sdy, "Shardy"},
+       {emit::Form::mlir19, "MLIR 19"},
+       {emit::Form::mlir22, "MLIR 22"}}};
+  const auto& [form, name] = forms[random() % forms.size()];
   const auto text = emit::emit(program, form);
   if (!text) return std::nullopt;
   const text::Input input{.text = *text, .source = "test", .numbered = true};
   const Language language = form == emit::Form::hlo ? Language::hlo : Language::mlir;
   auto functions = read(input, language, {program.devices, program.from.global()});
   if (!functions || functions->size() != 1) return std::nullopt;
-  return Case{std::move(functions->front()), program.from, program.to, *text};
+  return Case{std::move(functions->front()), program.from, program.to, *text, name};
 }
 
 /// Of types whose axes divide, with addends of one axis at the start, or of none.
@@ -369,7 +374,7 @@ std::optional<Case> trace_case(Random& random) {
   EXPECT_TRUE(tasks.has_value()) << (tasks ? "" : render(tasks.error())) << text;
   if (!tasks) return std::nullopt;
   Task& task = tasks->front();
-  return Case{std::move(task.function), task.ends.from, task.ends.to, text};
+  return Case{std::move(task.function), task.ends.from, task.ends.to, text, "traces"};
 }
 
 /// Changes one number of an action, or two that stand in a wrong order afterwards; whether it can.
@@ -517,7 +522,8 @@ std::string text_of(Verdict verdict, bool is_apart) {
 }
 
 struct Counts {
-  int cases = 0, right = 0, coarser = 0, other_witness = 0;
+  int cases = 0, right = 0, coarser = 0;
+  std::map<std::string, int> of_form = {};
 };
 
 /// Compares both verdicts, now and then of averages: at both ends, or at the start alone.
@@ -532,6 +538,7 @@ void compare(Case one, Counts& counts) {
   const auto apart = counts.cases % 3 == 0 ? by_device(one.function) : std::nullopt;
   const Verdict found = judge(apart ? *apart : one.function, one.from, one.to, strips);
   ++counts.cases;
+  ++counts.of_form[one.form];
   if (wanted.right == true) ++counts.right;
   if (const auto coarse = coarsened(one.function, one.from, one.to, most_work)) {
     if (places(coarse->function) * 3 < places(one.function)) ++counts.coarser;
@@ -539,19 +546,27 @@ void compare(Case one, Counts& counts) {
   ASSERT_EQ(text_of(found, apart.has_value()), text_of(wanted, apart.has_value())) << one.text;
 }
 
-Counts compared(std::uint64_t seed, int count) {
+/// How many cases there are of the form that has the fewest.
+int fewest(const Counts& counts) {
+  if (counts.of_form.size() < 6) return 0;
+  const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::min_element(counts.of_form.begin(), counts.of_form.end(), less)->second;
+}
+
+/// Draws cases until there are so many of HLO, StableHLO, Shardy, MLIR 19 and 22, and of traces.
+Counts compared(std::uint64_t seed, int of_every_form) {
   Counts out;
   Random random(seed);
-  for (int k = 0; k < count; ++k) {
-    const auto made = k % 3 == 0   ? even_case(random)
+  for (int k = 0; fewest(out) < of_every_form; ++k) {
+    const auto made = k % 6 == 5   ? trace_case(random)
                       : k % 3 == 1 ? uneven_case(random)
-                                   : trace_case(random);
+                                   : even_case(random);
     if (!made) continue;
     compare(*made, out);
     for (int mistakes = 0; mistakes < 4; ++mistakes) {
       auto wrong = Mistake(random).in(made->function);
       if (!wrong || !holds_still(*wrong)) continue;
-      compare({*std::move(wrong), made->from, made->to, made->text}, out);
+      compare({*std::move(wrong), made->from, made->to, made->text, made->form}, out);
     }
     if (::testing::Test::HasFatalFailure()) break;
   }
@@ -559,11 +574,17 @@ Counts compared(std::uint64_t seed, int count) {
 }
 
 TEST(Coarse, verdicts_are_those_on_all_elements) {
-  const int count = support::samples(480);
-  const Counts counts = compared(3, count);
-  EXPECT_GT(counts.cases, 2 * count);
-  EXPECT_GT(counts.right, count / 2);
-  EXPECT_GT(counts.coarser, count);
+#ifdef RETILE_SLOW_TESTS
+  const int of_every_form = 100'000;
+#else
+  const int of_every_form = support::samples(120);
+#endif
+  const Counts counts = compared(3, of_every_form);
+  for (const auto& [form, count] : counts.of_form) std::cout << form << ": " << count << "\n";
+  std::cout << counts.right << " right\n";
+  EXPECT_GT(counts.right, of_every_form);
+  EXPECT_GT(counts.cases - counts.right, of_every_form);
+  EXPECT_GT(counts.coarser, 2 * of_every_form);
 }
 
 /// What XLA makes of n elements over four devices that go to two pairs of them: who has fewer adds zeros.

@@ -1,11 +1,15 @@
 // Ordered layouts are planned by renaming the devices: what is planned costs what brute force over
 // every tile map says (brute_force.h), and the Program of the devices that were asked for is right.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +26,7 @@
 #include "spec/program/text.h"
 #include "support/ceil_types.h"
 #include "support/program_bridge.h"
+#include "support/random_problems.h"
 
 namespace retile::renamed_test {
 namespace {
@@ -242,6 +247,76 @@ TEST(RenamedDevices, plans_do_not_depend_on_names) {
       }
     }
   }
+}
+
+/// The ends of a drawn problem of up to 12 devices: even, uneven or of a sum.
+struct Ends {
+  Mesh mesh;
+  std::string from, to;
+  bool is_uneven, adds;
+};
+Ends drawn_ends(support::Random& random) {
+  static const std::vector<std::string> meshes = {"x:2",     "x:3",     "x:4",        "x:2,y:2",
+                                                  "x:2,y:3", "x:3,y:4", "x:2,y:2,z:2"};
+  const Mesh mesh = parse_mesh(meshes[random() % meshes.size()]).value();
+  const bool adds = random() % 3 == 0;
+  const bool is_uneven = !adds && random() % 2 == 0;
+  Shape global;
+  for (Size rank = support::draw(random, 1, 2); rank > 0; --rank) {
+    global.push_back(is_uneven ? support::draw(random, 1, 13)
+                               : support::draw(random, 1, 2) * (random() % 2 == 0 ? 4 : 6));
+  }
+  if (is_uneven) {
+    const std::vector<std::string> types = support::ceil_types(mesh, global);
+    const auto any = [&] { return types[random() % types.size()]; };
+    return {mesh, any(), any(), is_uneven, adds};
+  }
+  std::vector<Axis> rest = mesh.axes();
+  if (adds) rest.erase(rest.begin());
+  std::string from = fmt::format("[{}]", fmt::join(global, ", "));
+  if (!rest.empty()) from = to_text(support::draw_type(random, Mesh::make(rest).value(), global));
+  return {mesh, (adds ? "sum{x}" : "") + from, to_text(support::draw_type(random, mesh, global)),
+          is_uneven, adds};
+}
+
+TEST(RenamedDevices, groups_of_any_devices_have_the_plans_of_those_from_0_on) {
+  support::Random random(11);
+  int held = 0, uneven = 0, sums = 0, exchanged = 0;
+  for (int k = 0; held < 10'000; ++k) {
+    const Ends ends = drawn_ends(random);
+    std::vector<Size> names(
+        static_cast<std::size_t>(ends.mesh.device_count() + support::draw(random, 1, 100)));
+    std::iota(names.begin(), names.end(), Size{0});
+    support::shuffle(random, names);
+    names.resize(static_cast<std::size_t>(ends.mesh.device_count()));
+    // Devices 0 to n - 1 in another order are no group.
+    if (*std::max_element(names.begin(), names.end()) < ends.mesh.device_count()) continue;
+    SCOPED_TRACE(fmt::format("{} to {} on [{}]", ends.from, ends.to, fmt::join(names, ",")));
+    const Problem plain = parse_problem({ends.mesh}, std::nullopt, ends.from, ends.to).value();
+    const Problem named =
+        parse_problem({ends.mesh, DeviceTable::list(names)}, std::nullopt, ends.from, ends.to)
+            .value();
+    hold_named(plain, named, {.collectives = k % 4 == 0});
+    if (testing::Test::HasFatalFailure()) return;
+    const auto made = plan(named);
+    if (!made || made->exchange) {
+      exchanged += made ? 1 : 0;
+    } else {
+      // The same Program, but that it says who its devices are.
+      const Program program = lower(*made);
+      ASSERT_EQ(program.numbers, DeviceNumbers(names));
+      Program counted = program;
+      counted.numbers = {};
+      ASSERT_EQ(to_text(counted), to_text(lower(plan(plain).value())));
+    }
+    ++held;
+    uneven += ends.is_uneven ? 1 : 0;
+    sums += ends.adds ? 1 : 0;
+  }
+  std::cout << uneven << " uneven, " << sums << " sums, " << exchanged << " exchanged\n";
+  EXPECT_GT(uneven, 2'000);
+  EXPECT_GT(sums, 2'000);
+  EXPECT_LT(exchanged, 5'000);
 }
 
 TEST(RenamedDevices, problems_in_digits_are_not_renamed) {

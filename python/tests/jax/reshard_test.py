@@ -387,3 +387,19 @@ def test_explain_lists_what_is_asked_and_what_is_made():
     assert explain(jax.checkpoint(at_once), shape).asked
     alone = explain(lambda x: x + 1, np.ones(3, np.float32))
     assert (alone.asked, alone.made, alone.report.answer) == ((), (), "one device")
+
+
+@pytest.mark.parametrize(("axes", "shape", "start", "end"), [
+    ({"x": 4, "y": 2}, (512, 512), ("x", "y"), ("y", None)),
+    ({"x": 2, "y": 2, "z": 2}, (64, 64, 64), ("x", "y", "z"), (None, "y", None)),
+    ({"x": 2, "y": 4}, (64, 64, 64), ("y", None, "x"), (None, None, None)),
+    ({"x": 2, "y": 2, "z": 2}, (64, 64, 64), (("x", "y"), None, "z"), (None, None, None)),
+    ({"x": 2, "y": 2, "z": 2}, (512, 512), (("z", "x"), "y"), (None, None))])
+def test_gathers_along_several_dimensions_hold_no_array_beside_the_result(axes, shape, start, end):
+    on, values = mesh(**axes), numbered(*shape)
+    start, end = named(on, *start), named(on, *end)
+    x = jax.device_put(values, start)
+    ours = jax.jit(lambda x: reshard(x, end, src=start)).lower(x).compile()
+    assert not tiles_differ(ours(x), values, end)
+    its = jax.jit(lambda x: jax.lax.with_sharding_constraint(x, end), out_shardings=end).lower(x).compile()
+    assert ours.memory_analysis().temp_size_in_bytes <= its.memory_analysis().temp_size_in_bytes

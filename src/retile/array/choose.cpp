@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "retile/core/division.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/layout_reader.h"
+#include "tactics.h"
 
 namespace retile::array {
 
@@ -47,24 +49,27 @@ std::vector<Size> prime_factors(Size n) {
   return out;
 }
 
-/// Every way in which a statement's work may be cut.
+/// Every way in which a statement's work may be cut, beside how tactics cut it.
 class Candidates {
  public:
+  /// \param fixed       by tactics
+  /// \param devices     what the digits of the sizes make up, and the rest with these
   /// \param may_repeat  devices may do the same work, those with other digits that cut nothing
-  Candidates(const Statement& statement, Size devices, bool may_repeat)
+  Candidates(const Statement& statement, Cuts fixed, Size devices, bool may_repeat)
       : statement_(statement),
         devices_(devices),
         may_repeat_(may_repeat),
-        cuts_(statement.variables.size()) {}
+        cuts_(std::move(fixed)),
+        has_run_(cuts_.size(), false) {}
 
   /// Every digit of these sizes, major to minor, cuts a variable.
   std::vector<Cuts> by_digit(const std::vector<Size>& sizes) {
-    add_digit(sizes, 0, devices_);
+    add_digit(sizes, 0, devices_, false);
     return std::move(out_);
   }
-  /// Every variable has a run of digits.
-  std::vector<Cuts> by_run() {
-    add_run(devices_);
+  /// The same of digits of these sizes, and every variable has a run of the digits that are minor to them.
+  std::vector<Cuts> by_run(const std::vector<Size>& sizes) {
+    add_digit(sizes, 0, devices_, true);
     return std::move(out_);
   }
 
@@ -76,10 +81,17 @@ class Candidates {
     }
     out_.push_back(cuts_);
   }
-  void add_digit(const std::vector<Size>& sizes, std::size_t next, Size stride) {
-    if (next == sizes.size() || cuts_.empty()) return keep();
+  [[nodiscard]] bool is_fixed(const Digit& digit) const {
+    return std::any_of(cuts_.begin(), cuts_.end(), [&](const auto& cut) {
+      return cut && std::count(cut->digits.begin(), cut->digits.end(), digit) > 0;
+    });
+  }
+  void add_digit(const std::vector<Size>& sizes, std::size_t next, Size stride, bool then_runs) {
+    if (next == sizes.size() || cuts_.empty()) return then_runs ? add_run(stride) : keep();
     stride /= sizes[next];
-    if (may_repeat_) add_digit(sizes, next + 1, stride);
+    const Digit digit{stride, sizes[next]};
+    if (is_fixed(digit)) return add_digit(sizes, next + 1, stride, then_runs);
+    if (may_repeat_) add_digit(sizes, next + 1, stride, then_runs);
     for (auto& cut : cuts_) {
       const auto before = cut;
       if (!cut) cut.emplace();
@@ -87,9 +99,8 @@ class Candidates {
       const std::vector<Digit> has = cut->digits;
       for (std::size_t at = 0; at <= has.size(); ++at) {
         cut->digits = has;
-        cut->digits.insert(cut->digits.begin() + static_cast<std::ptrdiff_t>(at),
-                           Digit{stride, sizes[next]});
-        add_digit(sizes, next + 1, stride);
+        cut->digits.insert(cut->digits.begin() + static_cast<std::ptrdiff_t>(at), digit);
+        add_digit(sizes, next + 1, stride, then_runs);
       }
       cut = before;
     }
@@ -97,16 +108,21 @@ class Candidates {
   void add_run(Size stride) {
     if (stride == 1 || cuts_.empty()) return keep();
     if (may_repeat_) keep();
-    for (auto& cut : cuts_) {
-      if (cut) continue;
+    for (std::size_t v = 0; v < cuts_.size(); ++v) {
+      if (has_run_[v]) continue;
+      has_run_[v] = true;
       const bool is_last =
-          !may_repeat_ && std::count(cuts_.begin(), cuts_.end(), std::nullopt) == 1;
+          !may_repeat_ && std::count(has_run_.begin(), has_run_.end(), false) == 0;
+      const auto before = cuts_[v];
       for (Size pieces = is_last ? stride : 2; pieces <= stride; ++pieces) {
         if (stride % pieces != 0) continue;
-        cut = Cut{{{stride / pieces, pieces}}};
+        cuts_[v] = before;
+        if (!before) cuts_[v].emplace();
+        cuts_[v]->digits.push_back({stride / pieces, pieces});
         add_run(stride / pieces);
       }
-      cut.reset();
+      cuts_[v] = before;
+      has_run_[v] = false;
     }
   }
 
@@ -114,6 +130,7 @@ class Candidates {
   Size devices_;
   bool may_repeat_;
   Cuts cuts_;
+  std::vector<bool> has_run_;
   std::vector<Cuts> out_;
 };
 
@@ -153,31 +170,38 @@ std::tuple<Size, Size, Size> key(const Some& way) {
 class Choosing {
  public:
   Choosing(const Statements& all, const ChoiceOptions& options) : all_(all), options_(options) {
-    if (!all.schedules.empty() || !all.tactics.empty()) {
-      fail(all.schedules.empty() ? all.tactics[0].place : all.schedules[0].place,
+    if (!all.schedules.empty()) {
+      fail(all.schedules[0].place,
            {Code::bad_argument, "the schedule is chosen, so the file has none"});
     }
     if (options.devices > most_devices) {
       throw text::Failure{{.code = Code::too_many_devices,
                            .message = fmt::format("at most {} devices", most_devices)}};
     }
-    grid_.devices = options.devices;
     by_digit_ = options.devices <= most_devices_by_digit;
-    const std::vector<Size> whole = {options.devices};
-    Size devices = 1;
-    for (const Size size : options.digits.empty() ? whole : options.digits) {
-      devices *= size;
-      for (const Size factor : prime_factors(size)) sizes_.push_back(factor);
-    }
-    RETILE_ASSERT(devices == options.devices, "digits make up the number of devices");
-    if (by_digit_) {
-      for (std::size_t k = 0; k < sizes_.size(); ++k) {
-        grid_.axes.emplace_back(std::string(1, static_cast<char>('a' + k)), sizes_[k]);
+    std::set<std::string> names;
+    Size rest = options.devices;
+    for (const Tactic& tactic : axes_of_tactics(all)) {
+      if (rest % tactic.pieces != 0) {
+        fail(tactic.place,
+             {Code::bad_argument,
+              fmt::format("{} devices are no multiple of the axes of tactics", options.devices)});
       }
+      rest /= tactic.pieces;
+      names.insert(tactic.axis);
+      add_axis(grid_, tactic.axis, tactic.pieces, tactic.place);
+      sizes_.push_back(tactic.pieces);
     }
+    if (by_digit_) {
+      add_digits(rest, names);
+    } else if (rest > 1) {
+      rest_.emplace("devices", rest);
+      while (names.count(rest_->first) > 0) rest_->first += "_";
+    }
+    grid_.devices = options.devices;
+    propagate(all, grid_);
     look_for_uses();
-    const std::string mesh =
-        by_digit_ && !grid_.axes.empty() ? mesh_text() : fmt::format("devices:{}", options.devices);
+    const std::string mesh = mesh_text();
     check_layouts(all, mesh);
     const text::Input input = {mesh, "mesh", false};
     text::Scanner scanner(input);
@@ -222,9 +246,32 @@ class Choosing {
     std::size_t candidate = 0;
   };
 
+  /// Axes of the prime digits that tactics leave, from major to minor, where groups of devices keep to them.
+  void add_digits(Size rest, std::set<std::string>& names) {
+    char letter = 'a';
+    const auto add = [&](Size size) {
+      for (const Size factor : prime_factors(size)) {
+        while (!names.insert(std::string(1, letter)).second) ++letter;
+        grid_.axes.emplace_back(std::string(1, letter), factor);
+        sizes_.push_back(factor);
+      }
+    };
+    Size minor = options_.devices;  // to the digit
+    for (const Size size : options_.digits) {
+      minor /= size;
+      if (minor >= rest || rest % minor != 0) continue;
+      add(rest / minor);
+      rest = minor;
+    }
+    add(rest);
+  }
   [[nodiscard]] std::string mesh_text() const {
+    Grid whole = grid_;
+    if (rest_ || whole.axes.empty()) {
+      whole.axes.push_back(rest_.value_or(std::pair("devices", Size{1})));
+    }
     std::string out;
-    for (const auto& [name, size] : grid_.axes) {
+    for (const auto& [name, size] : whole.axes) {
       out += fmt::format("{}{}:{}", out.empty() ? "" : ",", name, size);
     }
     return out;
@@ -588,8 +635,9 @@ class Choosing {
     const std::vector<bool> may_repeat = repeatable();
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       const Statement& statement = all_.statements[s];
-      Candidates candidates(statement, options_.devices, may_repeat[s]);
-      const std::vector<Cuts> all = by_digit_ ? candidates.by_digit(sizes_) : candidates.by_run();
+      Candidates candidates(statement, grid_.cuts[s], options_.devices, may_repeat[s]);
+      const std::vector<Cuts> all =
+          by_digit_ ? candidates.by_digit(sizes_) : candidates.by_run(sizes_);
       auto& out = placements_.emplace_back();
       std::optional<Diagnostic> why;
       const bool may_idle = std::all_of(
@@ -651,7 +699,9 @@ class Choosing {
   /// elements cost the same.
   [[nodiscard]] std::pair<std::string, std::string> renamed(std::string from,
                                                             std::string to) const {
-    if (options_.price || !by_digit_) return {std::move(from), std::move(to)};
+    if (options_.price || !by_digit_ || !all_.tactics.empty()) {
+      return {std::move(from), std::move(to)};
+    }
     std::vector<std::optional<std::size_t>> of(grid_.axes.size());
     std::vector<bool> taken(grid_.axes.size(), false);
     const auto rename = [&](std::string& text) {
@@ -910,7 +960,8 @@ class Choosing {
 
   std::string module_text(const Assignment& assignment) const {
     Grid grid = grid_;
-    if (grid.axes.empty() && options_.devices > 1) grid.axes = {{"devices", options_.devices}};
+    if (rest_) grid.axes.push_back(*rest_);
+    grid.cuts.clear();
     for (std::size_t s = 0; s < assignment.size(); ++s) {
       grid.cuts.push_back(placements_[s][assignment[s]].cuts);
     }
@@ -921,8 +972,10 @@ class Choosing {
   const ChoiceOptions& options_;
   bool by_digit_ = false;
   bool is_tree_ = true;
-  std::vector<Size> sizes_;  // of the prime digits, major to minor
-  Grid grid_;
+  std::vector<Size> sizes_;  // of the digits that each candidate has, major to minor
+  Grid grid_;                // with the cuts of tactics
+  /// An axis of the digits that tactics leave, where runs of these are candidates.
+  std::optional<std::pair<std::string, Size>> rest_;
   std::optional<forms::LayoutReader> layouts_;
   std::vector<std::vector<Use>> uses_;                    // by statement
   std::vector<std::optional<std::size_t>> writer_;        // by array

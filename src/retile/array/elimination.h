@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/core/wide.h"
 
 namespace retile::array {
 
-__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): the marker needs one
+using Wide = UInt128;
 
 /// What is summed up: the first of these decides, of equal ones the next, and so on.
 struct Weight {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "retile/cli/common.h"
+#include "retile/cli/printed.h"
 #include "retile/core/names.h"
 #include "retile/lower/lower.h"
 #include "retile/network/read.h"
@@ -248,18 +249,9 @@ std::string axes_text(const Problem& problem, const PlanOptions& options, const 
     }
     if (network != nullptr) cells.back().push_back(row.time);
   }
-  std::vector<std::size_t> widths(cells[0].size(), 0);
-  for (const auto& line : cells) {
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  }
   std::string out = fmt::format("\nover each axis, in elements{} of the busiest device:\n",
                                 in_bytes ? " (and bytes)" : "");
-  for (const auto& line : cells) {
-    out += fmt::format("  {:<{}}", line[0], widths[0]);
-    for (std::size_t c = 1; c < line.size(); ++c)
-      out += fmt::format("  {:>{}}", line[c], widths[c]);
-    out += "\n";
-  }
+  out += columns_text(cells, FirstColumn::label, 2);
   return out;
 }
 

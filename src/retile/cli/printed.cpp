@@ -41,4 +41,31 @@ std::string harmless(std::string text) {
   return text;
 }
 
+std::string columns_text(const std::vector<std::vector<std::string>>& lines, FirstColumn first,
+                         std::size_t indent) {
+  std::vector<std::size_t> widths(lines[0].size(), 0);
+  const auto is_free = [&](const std::vector<std::string>& line, std::size_t c) {
+    return line.size() < widths.size() && c + 1 == line.size();
+  };
+  for (const auto& line : lines) {
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      if (!is_free(line, c)) widths[c] = std::max(widths[c], line[c].size());
+    }
+  }
+  std::string out;
+  for (const auto& line : lines) {
+    out.append(indent, ' ');
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      if (c > 0) out += "  ";
+      const std::size_t blanks = is_free(line, c) ? 0 : widths[c] - line[c].size();
+      const bool left = c == 0 && first == FirstColumn::label;
+      if (!left) out.append(blanks, ' ');
+      out += line[c];
+      if (left) out.append(blanks, ' ');
+    }
+    out += "\n";
+  }
+  return out;
+}
+
 }  // namespace retile::cli

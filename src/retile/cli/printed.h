@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "retile/core/diagnostic.h"
 
@@ -14,5 +15,12 @@ namespace retile::cli {
 /// A text with blanks in the place of control characters: much of what is printed stood in a file of
 /// somebody.
 [[nodiscard]] std::string harmless(std::string text);
+
+enum class FirstColumn { number, label };
+
+/// Lines of cells in columns, all flush right but a first that says what its line is of. Of a line with
+/// fewer cells than the first the last may be as long as it is.
+[[nodiscard]] std::string columns_text(const std::vector<std::vector<std::string>>& lines,
+                                       FirstColumn first, std::size_t indent = 0);
 
 }  // namespace retile::cli

@@ -240,18 +240,22 @@ class Judge {
       out_.first_wrong = lost;
     }
   }
+  void other_shape(const Shape& tile, Shape expected) {
+    Mismatch& out = out_.mismatch.emplace();
+    out.fault = Fault::tile;
+    out.tile = tile;
+    out.expected = std::move(expected);
+  }
   /// Whether all devices hold of a value what a layout says; what they hold instead goes to the verdict.
   bool holds(Evaluator& evaluator, ValueId value, const Layout& claim) {
     const Shape& extents = full_->values[value].type.extents;
     if (extents != claim.tile()) {
-      out_.mismatch = Mismatch{.fault = Fault::tile, .tile = extents, .expected = claim.tile()};
+      other_shape(extents, claim.tile());
       return false;
     }
     if (const auto device = other_tile(full_->values[value], claim)) {
-      out_.mismatch = Mismatch{.fault = Fault::tile,
-                               .device = device,
-                               .tile = full_->values[value].tiles[index(*device)],
-                               .expected = claim.box(*device).extent};
+      other_shape(full_->values[value].tiles[index(*device)], claim.box(*device).extent);
+      out_.mismatch->device = device;
       return false;
     }
     const auto divisor = [](const std::optional<WrittenEnd>& end) {

@@ -18,12 +18,13 @@
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/core/wide.h"
 #include "retile/network/few.h"
 
 namespace retile::network {
 
 /// Picoseconds, and what is summed up before it is known to fit.
-__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): the marker needs one
+using Wide = UInt128;
 
 /// As many as there may be levels, and one more: every level has a digit of the device number.
 inline constexpr std::size_t most_levels = 64;

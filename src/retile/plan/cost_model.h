@@ -7,12 +7,13 @@
 #include "retile/core/collective_cost.h"
 #include "retile/core/problem.h"
 #include "retile/core/size.h"
+#include "retile/core/wide.h"
 #include "retile/plan/plan.h"
 
 namespace retile {
 
 /// Sums of costs: they may pass 63 bits before the answer is known not to.
-__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
+using Wide = Int128;
 
 /// A cost model on a mesh. Prices of steps are in elements, for the size of the tile before the
 /// step and the step's factor n; whoever reports a cost multiplies by element().

@@ -23,12 +23,13 @@
 #include "retile/core/primes.h"
 #include "retile/core/problem.h"
 #include "retile/core/size.h"
+#include "retile/core/wide.h"
 #include "retile/plan/cost_model.h"
 #include "retile/plan/plan.h"
 
 namespace retile {
 
-__extension__ typedef unsigned __int128 Key128;  // NOLINT(modernize-use-using)
+using Key128 = UInt128;
 
 /// A cost relative to the level's V.
 using Relative = std::int64_t;

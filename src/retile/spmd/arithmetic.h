@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/core/wide.h"
 #include "tensor.h"
 
 namespace retile::spmd {
@@ -18,7 +19,7 @@ namespace retile::spmd {
 /// that reach beyond, since what a constant parts lies below it and above.
 class Integers {
  public:
-  __extension__ typedef __int128 Value;  // NOLINT(modernize-use-using): the marker needs a typedef
+  using Value = Int128;
 
   /// \param magnitudes  of ranges, at least one
   Integers(std::vector<Value> magnitudes, std::vector<Size> constants)

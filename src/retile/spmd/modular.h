@@ -6,6 +6,7 @@
 #include <random>
 
 #include "retile/core/size.h"
+#include "retile/core/wide.h"
 
 namespace retile::spmd {
 
@@ -43,8 +44,7 @@ class Modular {
   }
 
   /// Products that are added up before they are numbers again: 8 are below 2^127.
-  __extension__ typedef unsigned __int128
-      Gathered;  // NOLINT(modernize-use-using): the marker needs a typedef
+  using Gathered = UInt128;
   static constexpr std::size_t most_gathered = 8;
   static void gather(Gathered& sum, Value a, Value b) { sum += static_cast<Gathered>(a) * b; }
   /// The same modulo the modulus p, and small enough for most_gathered more: 8 p^2 < 2 p 2^64, so that

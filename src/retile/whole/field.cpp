@@ -33,8 +33,6 @@ std::vector<Size> prime_factors(Size number) {
   return out;
 }
 
-__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using)
-
 /// Of a format among all.
 std::uint64_t format_number(const ElementKind& kind) {
   return static_cast<std::uint64_t>(kind.format - operations::float_formats().data());
@@ -144,7 +142,7 @@ std::uint64_t Field::hash(std::uint64_t function, std::span<const Word> argument
 }
 
 Word Field::unknown(std::uint64_t function, std::span<const Word> arguments) const {
-  const Wide scaled = static_cast<Wide>(hash(function, arguments)) * prime();
+  const UInt128 scaled = static_cast<UInt128>(hash(function, arguments)) * prime();
   return word(static_cast<std::uint64_t>(scaled >> 64U));
 }
 
@@ -290,7 +288,7 @@ Word Field::bits_in_order(Word a, const operations::FloatFormat& format) const {
   const Word most = rank(is_most ? infinite : above->number);
   const auto between = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least);
   if (between < 2) return turned(least);
-  const Wide part = static_cast<Wide>(here - low) * (between - 2) / (high - low + 1);
+  const UInt128 part = static_cast<UInt128>(here - low) * (between - 2) / (high - low + 1);
   return turned(least + 1 + static_cast<Word>(static_cast<std::uint64_t>(part)));
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/core/wide.h"
 #include "retile/operations/table.h"
 #include "retile/spmd/modular.h"
 #include "retile/spmd/primes.h"
@@ -171,8 +172,7 @@ class Field {
   [[nodiscard]] Word mul_special(Word a, Word b) const;
   /// A function of which nothing is known, of machine numbers.
   [[nodiscard]] static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-    __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using)
-    const Wide product = static_cast<Wide>(a) * b;
+    const UInt128 product = static_cast<UInt128>(a) * b;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
   }
   /// Of a number in the order, which says nothing of the number. Without `begin_`, 0 would be the least

@@ -131,10 +131,23 @@ def joined(pieces, dims, counts):
 
 
 def allgather_dims(step, devices):
-    groups = table(step["groups"]).tolist()
+    """As a gather for each dimension, those of the last digits first. All of them receive what one would, but nothing is transposed, and
+    what is between two of them is smaller than the array that is made."""
+    dims, counts = step["dims"], step["counts"]
+    rows = table(step["groups"]).reshape(-1, *counts)
+    parts, first = [], len(dims)
+    while first > 0:
+        last = first
+        while first > 0 and dims[first - 1] == dims[last - 1]:
+            first -= 1
+        # Devices that differ in these digits alone.
+        alike = np.moveaxis(rows, range(1 + first, 1 + last), range(first - last, 0))
+        parts.append((dims[first], alike.reshape(-1, int(np.prod(counts[first:last], dtype=np.int64))).tolist()))
 
     def run(tile):
-        return joined(lax.all_gather(tile, devices.axes, axis_index_groups=groups), step["dims"], step["counts"])
+        for dim, groups in parts:
+            tile = lax.all_gather(tile, devices.axes, axis_index_groups=groups, axis=dim, tiled=True)
+        return tile
     return run
 
 
