@@ -153,9 +153,10 @@ class Asking {
   /// \error as array::choose()
   [[nodiscard]] Result<array::ChoiceReport> report(const Case& one,
                                                    const MaybeNetwork& known) const {
-    array::ChoiceOptions options{
-        .devices = one.devices, .element_bytes = element_bytes_, .memory_limit_bytes = one.limit,
-        .repeat_percent = repeat_percent_};
+    array::ChoiceOptions options{.devices = one.devices,
+                                 .element_bytes = element_bytes_,
+                                 .memory_limit_bytes = one.limit,
+                                 .repeat_percent = repeat_percent_};
     if (known) {
       for (std::size_t l = known->levels().size(); l-- > 0;) {
         options.digits.push_back(known->domain_size(l + 1) / known->domain_size(l));

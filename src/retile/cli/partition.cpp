@@ -74,10 +74,11 @@ class PartitionVerb final : public Verb {
                  "of --choose: most bytes of the local inputs of all statements; B, KiB, MiB, GiB, "
                  "TiB, kB, MB, GB, TB",
                  "BYTES");
-    options.text("--repeat", given_.choice.repeat,
-                 "of --choose: cheap statements may be done by several devices, as long as that adds at "
-                 "most so many percent to a device's work (default: 0)",
-                 "PERCENT");
+    options.text(
+        "--repeat", given_.choice.repeat,
+        "of --choose: cheap statements may be done by several devices, as long as that adds at "
+        "most so many percent to a device's work (default: 0)",
+        "PERCENT");
     options.text("--dtype", given_.choice.dtype, std::string(element_type_help), "TYPE");
     options.text("--network", given_.choice.network,
                  "of --choose: the schedule whose redistributions take the least time: links as "
@@ -98,10 +99,12 @@ class PartitionVerb final : public Verb {
       return Complaint{"--choose finds the schedule that --schedule says"};
     }
     if (!given_.choice.choose &&
-        (given_.choice.devices || given_.choice.memory_limit || given_.choice.dtype || given_.choice.repeat ||
-         given_.choice.network || given_.choice.what_if || given_.choice.json)) {
+        (given_.choice.devices || given_.choice.memory_limit || given_.choice.dtype ||
+         given_.choice.repeat || given_.choice.network || given_.choice.what_if ||
+         given_.choice.json)) {
       return Complaint{
-          "--devices, --memory-limit, --repeat, --dtype, --network, --what-if and --json are for --choose"};
+          "--devices, --memory-limit, --repeat, --dtype, --network, --what-if and --json are for "
+          "--choose"};
     }
     return std::nullopt;
   }
