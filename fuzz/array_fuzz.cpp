@@ -9,6 +9,7 @@
 
 #include "fuzz/fuzz_target.h"
 #include "fuzz/refusal.h"
+#include "retile/array/gradient.h"
 #include "retile/array/partition.h"
 #include "retile/spmd/judge.h"
 #include "spec/programs/spmd_judge.h"
@@ -56,6 +57,18 @@ std::string oracles(const std::string& module) {
 
 }  // namespace
 
+/// What is printed as a gradient is read as statements.
+void look_at_gradient(const retile::text::Input& input, const retile::array::Statements& statements,
+                      const std::string& text) {
+  const auto gradient = retile::array::gradient(input, statements, {});
+  if (!gradient) return;
+  const retile::text::Input lines{
+      .text = gradient->program, .source = "gradient", .numbered = true};
+  const auto read = retile::array::read_statements(lines);
+  if (read || read.error().code == retile::Code::limit_reached) return;
+  fuzz::differs("what is printed as a gradient are no statements: " + read.error().message, text);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fuzz::input(data, size));
   const retile::text::Input input{.text = text, .source = "input", .numbered = true};
@@ -64,6 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::check_refusal(statements.error(), text);
     return 0;
   }
+  look_at_gradient(input, *statements, text);
   const auto printed = partition(*statements);
   if (!printed) {
     fuzz::check_refusal(printed.error(), text);

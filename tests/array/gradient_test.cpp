@@ -159,6 +159,18 @@ TEST(Gradient, refuses_arguments_that_mean_nothing) {
             "several arrays are returned: --of says whose gradient is wanted");
 }
 
+TEST(Gradient, has_limits) {
+  // Of a maximum of maxima every argument has the counts of all.
+  std::string many = "x[i]";
+  for (int depth = 0; depth < 60; ++depth) {
+    many = "max(" + many;
+    for (int k = 0; k < 15; ++k) many += ", x[i]";
+    many += ")";
+  }
+  EXPECT_EQ(lines_of("array x[3]\ny[i] = " + many + "\nreturn y\n"),
+            "derivatives of more than 2^20 terms");
+}
+
 // Random programs.
 
 #ifdef RETILE_SLOW_TESTS

@@ -111,8 +111,7 @@ class Candidates {
     for (std::size_t v = 0; v < cuts_.size(); ++v) {
       if (has_run_[v]) continue;
       has_run_[v] = true;
-      const bool is_last =
-          !may_repeat_ && std::count(has_run_.begin(), has_run_.end(), false) == 0;
+      const bool is_last = !may_repeat_ && std::count(has_run_.begin(), has_run_.end(), false) == 0;
       const auto before = cuts_[v];
       for (Size pieces = is_last ? stride : 2; pieces <= stride; ++pieces) {
         if (stride % pieces != 0) continue;

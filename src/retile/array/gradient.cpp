@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -14,6 +15,8 @@ namespace {
 
 using spmd::LocalOp;
 using text::fail;
+
+constexpr std::size_t most_work = std::size_t{1} << 20;
 
 /// A term with its accesses in it, so that it can go from one statement to another.
 struct Piece {
@@ -139,6 +142,18 @@ class Printer {
 
   const std::vector<std::string>& names_;
 };
+
+std::size_t size_of(const Piece& piece) {
+  std::size_t out = 1;
+  for (const Piece& arg : piece.args) out += size_of(arg);
+  return out;
+}
+std::size_t size_of(const Product& product) {
+  std::size_t out = 1;
+  for (const Piece& piece : product.over) out += size_of(piece);
+  for (const Piece& piece : product.under) out += size_of(piece);
+  return out;
+}
 
 /// What one read adds to the gradient of its array.
 struct Contribution {
@@ -352,6 +367,10 @@ class Backwards {
   /// \param outer  the derivative by the term \param value  what the term is, where an array holds it
   void derive(const Statement& statement, const Term& term, const Product& outer,
               const std::optional<Piece>& value = {}) {
+    work_ += size_of(outer);
+    if (work_ > most_work) {
+      fail(statement.place, {Code::limit_reached, "derivatives of more than 2^20 terms"});
+    }
     if (term.kind == TermKind::number) return;
     if (term.kind == TermKind::access) {
       const Access& read = statement.reads[term.access];
@@ -501,16 +520,16 @@ class Backwards {
       const Contribution* of = nullptr;
     };
     std::vector<Addend> addends;
+    std::map<std::string, std::size_t> number_of;  // by text
     for (const Contribution* one : members) {
       const std::vector<std::string> called = renamed(first, *one);
       std::string text = Printer(called).magnitude(one->product);
       const Size times = one->product.scale < 0 ? -1 : 1;
-      const auto known = std::find_if(addends.begin(), addends.end(),
-                                      [&](const Addend& a) { return a.text == text; });
-      if (known == addends.end()) {
+      const auto [known, is_new] = number_of.try_emplace(text, addends.size());
+      if (is_new) {
         addends.push_back({std::move(text), times, one});
       } else {
-        known->times += times;
+        addends[known->second].times += times;
       }
     }
     const Addend zero = addends[0];
@@ -650,6 +669,7 @@ class Backwards {
   const GradientOptions& options_;
   std::set<std::string> names_;
   std::size_t of_ = 0;
+  std::size_t work_ = 0;  // terms of all products that were made
   std::vector<std::size_t> targets_;
   std::vector<bool> leads_;                               // by array: from a target to the result
   std::vector<std::vector<Contribution>> contributions_;  // by array

@@ -39,7 +39,7 @@ struct Gradient {
 /// them equally; that of relu at 0 is 0; step and equal have none.
 /// \param input  what the statements were read from
 /// \error bad_argument (no such array, nothing to derive), unsupported (a read whose derivative would have to be
-///     written at other indices than all of an array, each once)
+///     written at other indices than all of an array, each once), limit_reached
 [[nodiscard]] Result<Gradient> gradient(const text::Input& input, const Statements& statements,
                                         const GradientOptions& options);
 

@@ -119,7 +119,7 @@ Outcome failed_choice(const Diagnostic& why) {
 /// Asks for the cheapest schedules of cases that differ in devices and limit alone.
 class Asking {
  public:
-  /// \error as parse_element_type() and read_links()
+  /// \error as parse_element_type(), parse_count() and read_links()
   static Result<Asking> make(const ChoiceArguments& arguments,
                              const array::Statements& statements) {
     Asking out(statements);
@@ -153,8 +153,10 @@ class Asking {
   /// \error as array::choose()
   [[nodiscard]] Result<array::ChoiceReport> report(const Case& one,
                                                    const MaybeNetwork& known) const {
-    array::ChoiceOptions options{
-        .devices = one.devices, .element_bytes = element_bytes_, .memory_limit_bytes = one.limit};
+    array::ChoiceOptions options{.devices = one.devices,
+                                 .element_bytes = element_bytes_,
+                                 .memory_limit_bytes = one.limit,
+                                 .repeat_percent = repeat_percent_};
     if (known) {
       for (std::size_t l = known->levels().size(); l-- > 0;) {
         options.digits.push_back(known->domain_size(l + 1) / known->domain_size(l));

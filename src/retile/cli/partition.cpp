@@ -100,9 +100,11 @@ class PartitionVerb final : public Verb {
     }
     if (!given_.choice.choose &&
         (given_.choice.devices || given_.choice.memory_limit || given_.choice.dtype ||
-         given_.choice.network || given_.choice.repeat || given_.choice.what_if || given_.choice.json)) {
+         given_.choice.repeat || given_.choice.network || given_.choice.what_if ||
+         given_.choice.json)) {
       return Complaint{
-          "--devices, --memory-limit, --repeat, --dtype, --network, --what-if and --json are for --choose"};
+          "--devices, --memory-limit, --repeat, --dtype, --network, --what-if and --json are for "
+          "--choose"};
     }
     return std::nullopt;
   }
