@@ -388,10 +388,8 @@ class Body {
         if (statement_.reads.empty()) {
           fail(statement_.place, {Code::unsupported, "a number alone has no local operation"});
         }
+        // What is read has one element.
         return {fmt::format("fill {} {}", term.number, in_brackets(array(0))), {}};
-      }
-      if (statement_.variables.empty()) {  // so what is read has one element
-        return {fmt::format("scale {} (fill 1 {})", term.number, in_brackets(array(0))), {}};
       }
       return {fmt::format("scale {} ({})", term.number, ones(0)), {0}};
     }
