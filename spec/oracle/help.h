@@ -24,6 +24,7 @@ The paper's definitions, executable; built from the folder spec/ and the standar
   boxes      what each device holds where tiles need not be alike
   check      whether Programs are right, by moving every element
   certify    whether a Program is right and nothing is cheaper, by a proof that stands with it
+  rewrite    an expression of PartIR by one of its rules, and whether type and values stay
 
 Queries are words, or lines of standard input. There `mesh x:4,y:2` gives the mesh of the lines
 below it, and # starts a comment. Answers of several lines are separated by a blank line. Nothing is
@@ -245,6 +246,34 @@ Examples:
   printf '%s\n' retile.program/1 'mesh x:2' 'from [2{x}4]' 'to [4]' \
     'allgather dim=0 groups=[[0,1]]' 'lower_bound 4' 'potential [4] 0 4' end | \
     retile-oracle certify --optimal
+)"},
+      {"rewrite",
+       R"(usage: retile-oracle rewrite [FILE|-] --rule NAME [--at PATH] [--dim D] [--range NAME:WIDTH]
+       retile-oracle rewrite [FILE|-] --to FILE
+       retile-oracle rewrite --rules
+
+Reads an expression of PartIR, retile.partir/1: tensors with their shapes, one per line, and then
+
+  matmul x y   slice 0 x[r]   tile 0 (\r:range<16,8> -> ..)   sum (\r:range<16,8> -> ..)
+
+with operands in brackets, and the operations of modules. Applies a rule to the part at PATH, such as
+0,1: of operand 0 operand 1; of tile and sum the body is 0. Prints the text, and in comments which
+obligations prove the rule for all shapes, and that type and values are the same. Values are formal
+polynomials, so that holds for all numbers. Where that is too much work, it is for numbers that are
+drawn modulo 2^31 - 1, of which the comment tells.
+
+  --rules  lists the rules, what each needs, and its obligations
+  --range  the name and width of the new range value
+  --dim    the dimension that dumb-tiling tiles
+  --to     applies no rule, but compares with the expression of another file
+
+Examples:
+  printf '%s\n' retile.partir/1 'x : [4, 3]' 'y : [3, 2]' 'matmul x y' | \
+    retile-oracle rewrite --rule matmul-sum --range r:2
+  retile-oracle rewrite before.partir --to after.partir
+
+Exit codes: 0 the same; 1 the rule does not apply, or another type or value; 2 the input cannot be
+read; 3 undecided; 4 no output.
 )"},
   };
   return all;

@@ -5,6 +5,7 @@
 
 #include "../program/certify.h"
 #include "../program/check.h"
+#include "../programs/partir_judge.h"
 #include "../search/pairs.h"
 #include "common.h"
 
@@ -35,12 +36,17 @@ constexpr Limit tags_limit = {"check, certify, boxes", most_tags_in_all,
 constexpr Limit sides_limit = {"check, boxes", most_sides, "devices and sides of their boxes"};
 constexpr Limit terms_limit = {"check", most_terms, "terms in different formal sums"};
 constexpr Limit work_limit = {"check, certify", most_units, "units of work"};
+constexpr Limit polynomials_limit = {"rewrite", partir::most_polynomials,
+                                     "elements and products, of polynomials"};
+constexpr Limit drawn_limit = {"rewrite", partir::most_drawn,
+                               "elements and products, of drawn numbers"};
 constexpr Limit numbers_limit = {"certify", Certifier::most_numbers, "numbers in tiles to be kept"};
 
 constexpr Limit all_limits[] = {
     run_limit,       rank_limit,          types_limit,   axis_limit,       steps_limit,
     rewriting_limit, searched_rank_limit, devices_limit, localtypes_limit, tile_maps_limit,
-    tags_limit,      sides_limit,         terms_limit,   work_limit,       numbers_limit};
+    tags_limit,      sides_limit,         terms_limit,   work_limit,       numbers_limit,
+    polynomials_limit, drawn_limit};
 
 /// 64 dimensions, 2^20 tags
 inline std::string described(const Limit& limit) {

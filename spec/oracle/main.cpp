@@ -8,6 +8,7 @@
 #include "help.h"
 #include "normalize.h"
 #include "optimum.h"
+#include "rewrite.h"
 #include "types.h"
 
 namespace spec::oracle {
@@ -17,13 +18,14 @@ int answer(const Words& words, std::ostream& out) {
   static const std::map<std::string, Verb> verbs = {
       {"types", types}, {"apply", apply},         {"height", height},
       {"cost", cost},   {"normalize", normalize}, {"optimum", optimum},
-      {"check", check}, {"certify", certify},     {"boxes", boxes}};
+      {"check", check}, {"certify", certify},     {"boxes", boxes},
+      {"rewrite", rewrite}};
   Index at = 0;  // of the verb; what asks about the program may stand in front of it
   while (at < words.size() && asks_about_itself(words[at])) ++at;
   const auto verb = verbs.find(at < words.size() ? words[at] : "");
   if (verb == verbs.end() && (at < words.size() || words.empty())) {
     refuse(words, at,
-           "expected types, apply, height, cost, normalize, optimum, boxes, check or certify");
+           "expected types, apply, height, cost, normalize, optimum, boxes, check, certify or rewrite");
   }
   return about_itself(words, out) ? yes : verb->second(words, out);
 }

@@ -45,6 +45,7 @@ struct LocalExpression {
   Name x = {};         // of a name; of einsum the subscripts
   Sizes numbers = {};  // those behind the operation
   std::vector<LocalExpression> args = {};
+  bool operator==(const LocalExpression&) const = default;
 };
 
 /// The shape of an operation on tensors of these shapes; nullopt where there is none.

@@ -3,15 +3,17 @@
 ///   e ::= x | op(ē) | slice d e[r] | tile d (\r:range<n,w> -> e) | sum (\r:range<n,w> -> e)
 ///
 /// The talk "PartIR: Declarative abstractions for tensor program partitioning" (Vytiniotis et al.,
-/// PPDP 2020), in its words. Its base dialect is matmul, add and relu here. Widths need not divide:
+/// PPDP 2020), in its words. Its base dialect is matmul, add and relu here, and the operations of modules
+/// (local_ops.h), which an environment gives a meaning. Widths need not divide:
 /// a body has a type when it has one for each width that its ranges have ("specialization").
 /// Errata: R1 (range<16,5> begins with [0..5)). Left out: nested ranges as a monoid.
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
-#include "tensor.h"
+#include "local_ops.h"
 
 namespace spec::partir {
 
@@ -49,7 +51,7 @@ inline Sizes widths(const Range& range) {
 
 // Expressions.
 
-enum class Kind { variable, matmul, add, relu, slice, tile, sum };
+enum class Kind { variable, matmul, add, relu, slice, tile, sum, operation };
 
 struct Expression {
   Kind kind = Kind::variable;
@@ -57,6 +59,7 @@ struct Expression {
   Index d = 0;       // of slice and tile
   Range range = {};  // of tile and sum
   std::vector<Expression> args = {};
+  std::vector<spmd::LocalExpression> op = {};  // of operation one, without its operands
   bool operator==(const Expression&) const = default;
 };
 
@@ -76,6 +79,10 @@ inline Expression tile(Index d, const Name& r, const Range& range, const Express
 }
 inline Expression sum(const Name& r, const Range& range, const Expression& e) {
   return {Kind::sum, r, 0, range, {e}};
+}
+
+inline Expression operation(const spmd::LocalExpression& op, const std::vector<Expression>& args) {
+  return {Kind::operation, "", 0, {}, args, {op}};
 }
 
 inline bool binds(const Expression& e) { return e.kind == Kind::tile || e.kind == Kind::sum; }
@@ -145,6 +152,15 @@ inline std::optional<Sizes> type_of(const Gamma& gamma, const Expression& e) {
     const bool is_range = e.range.n >= 1 && e.range.w >= 1;
     return is_range ? type_of_body(gamma, e) : std::nullopt;
   }
+  if (e.kind == Kind::operation) {
+    std::vector<Sizes> all;
+    for (const Expression& arg : e.args) {
+      const auto s = type_of(gamma, arg);
+      if (!s) return std::nullopt;
+      all.push_back(*s);
+    }
+    return spmd::shape_of(e.op[0], all);
+  }
   auto s = type_of(gamma, e.args[0]);
   if (!s || e.kind == Kind::relu) return s;
   if (e.kind == Kind::slice) {
@@ -167,6 +183,9 @@ template <class Number>
 struct Environment {
   std::map<Name, Tensor<Number>> tensors;
   std::map<Name, Interval> ranges;
+  /// What operations of modules denote, relu among them; nothing where relu alone is needed, of numbers.
+  std::function<Tensor<Number>(const spmd::LocalExpression&, const std::vector<Tensor<Number>>&)>
+      operation = {};
 };
 
 template <class Number>
@@ -216,12 +235,20 @@ template <class Number>
 Tensor<Number> value_of(const Environment<Number>& env, const Expression& e) {
   if (e.kind == Kind::variable) return env.tensors.at(e.x);
   if (binds(e)) return value_over_range(env, e);
+  if (e.kind == Kind::operation) {
+    std::vector<Tensor<Number>> all;
+    for (const Expression& arg : e.args) all.push_back(value_of(env, arg));
+    return env.operation(e.op[0], all);
+  }
   Tensor<Number> x = value_of(env, e.args[0]);
   if (e.kind == Kind::slice) {  // ⟦e⟧ restricted to r in dimension d
     Sizes lo(x.shape.size(), 0), hi = x.shape;
     lo[e.d] = env.ranges.at(e.x).lo;
     hi[e.d] = env.ranges.at(e.x).hi;
     return part(x, lo, hi);
+  }
+  if (e.kind == Kind::relu && env.operation) {
+    return env.operation({spmd::LocalOp::relu, "", {}, {}}, {x});
   }
   if (e.kind == Kind::relu) {
     for (Number& element : x.elements) element = std::max(element, Number{});

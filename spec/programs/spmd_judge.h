@@ -16,6 +16,64 @@ constexpr TooLarge maxima_differ = {"the maxima in this are not the same, but no
 constexpr TooLarge functions_differ = {
     "the functions in this are not of the same numbers, but no numbers show a difference"};
 
+/// Whether two polynomials lie in intervals that do not meet, for some numbers that are drawn: small
+/// fractions of either sign, of one sign, and numbers beyond what coefficients part.
+inline bool lie_apart(const Variables& variables, const Polynomial& p, const Polynomial& q) {
+  std::vector<double> most = {0.125, 1, 4};
+  for (const Size c : variables.magnitudes()) {
+    if (c > 2) most.push_back(2 * static_cast<double>(c) + 2);
+  }
+  std::uint64_t state = 1;
+  for (Index draw = 0; draw < 64 + 8 * std::min<Index>(most.size(), 64); ++draw) {
+    const auto number = [&]() -> MaybeEnclosure {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      const double below_1 = static_cast<double>((state >> 33U) % 1021 + 1) / 1024;
+      const bool is_negative = draw % 3 == 0 ? (state >> 60U) % 2 == 0 : draw % 3 == 1;
+      const double x = below_1 * most[draw / 3 % most.size()];
+      return Enclosure{is_negative ? -x : x, is_negative ? -x : x};
+    };
+    const auto values = variables.enclosures(number);
+    const auto p_x = values ? Variables::enclosure(p, *values) : std::nullopt;
+    const auto q_x = values ? Variables::enclosure(q, *values) : std::nullopt;
+    if (p_x && q_x && !meet(*p_x, *q_x)) return true;
+  }
+  return false;
+}
+
+/// Whether two polynomials that are not the same differ for some numbers. With maxima: for some that
+/// are drawn, small ones and such as lie on both sides of what coefficients part.
+inline bool differ(const Variables& variables, const Polynomial& p, const Polynomial& q) {
+  if (variables.is_of_inputs(p) && variables.is_of_inputs(q)) return true;
+  if (variables.has_functions()) return lie_apart(variables, p, q);
+  Sizes most = {5};
+  for (const Size c : variables.magnitudes()) {
+    if (c > 2) most.push_back(c > Tokens::most / 2 - 2 ? Tokens::most : 2 * c + 2);
+  }
+  std::uint64_t state = 1;
+  const auto drawn = [&](std::uint64_t below) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return (state ^ (state >> 32U)) % below;
+  };
+  const Index draws = 64 + 16 * std::min<Index>(most.size(), 64);
+  for (Index draw = 0; draw < draws; ++draw) {
+    const auto number = [&] {
+      const Index of = draw < 64 ? 0 : drawn(4) == 0 ? drawn(most.size()) : draw % most.size();
+      const Size magnitude = static_cast<Size>(drawn(static_cast<std::uint64_t>(most[of]) + 1));
+      const bool is_negative = draw % 3 == 0 ? drawn(2) == 0 : draw % 3 == 1;
+      return is_negative ? -magnitude : magnitude;
+    };
+    const auto values = variables.values(number);
+    const auto p_x = values ? Variables::value(p, *values) : std::nullopt;
+    const auto q_x = values ? Variables::value(q, *values) : std::nullopt;
+    if (p_x && q_x && *p_x != *q_x) return true;
+  }
+  return false;
+}
+
+inline TooLarge not_the_same(const Variables& variables) {
+  return variables.has_functions() ? functions_differ : maxima_differ;
+}
+
 /// Why a module is wrong: at a statement, or in the end where `statement` is none. An element of the
 /// global array, and a device where one is at fault.
 struct WrongModule {
@@ -119,7 +177,7 @@ class ModuleJudge {
         const Index at = position(shape, i);
         const Polynomial& p = value.tiles[d].elements[position(value.tiles[d].shape, l)];
         if (is_known[k][at] && out[k].elements[at] != p && !wrong) {
-          if (!differ(out[k].elements[at], p)) throw not_the_same();
+          if (!differ(variables_, out[k].elements[at], p)) throw not_the_same(variables_);
           wrong = {"replicas", {}, static_cast<Size>(d), i};
         }
         out[k].elements[at] = p;
@@ -198,71 +256,13 @@ class ModuleJudge {
       const Index at = position(wanted.shape, i);
       if (out.wrong || found.elements[at] == wanted.elements[at]) return;
       is_same = false;
-      if (differ(found.elements[at], wanted.elements[at])) {
+      if (differ(variables_, found.elements[at], wanted.elements[at])) {
         out = {false, true, "", WrongModule{"denotes", {}, {}, i}};
       }
     });
-    if (!is_same && !out.wrong) throw not_the_same();
+    if (!is_same && !out.wrong) throw not_the_same(variables_);
     return out;
   }
-  TooLarge not_the_same() const {
-    return variables_.has_functions() ? functions_differ : maxima_differ;
-  }
-
-  /// Whether two polynomials that are not the same differ for some numbers. With maxima: for some that
-  /// are drawn, small ones and such as lie on both sides of what coefficients part.
-  bool differ(const Polynomial& p, const Polynomial& q) const {
-    if (variables_.is_of_inputs(p) && variables_.is_of_inputs(q)) return true;
-    if (variables_.has_functions()) return lie_apart(p, q);
-    Sizes most = {5};
-    for (const Size c : variables_.magnitudes()) {
-      if (c > 2) most.push_back(c > Tokens::most / 2 - 2 ? Tokens::most : 2 * c + 2);
-    }
-    std::uint64_t state = 1;
-    const auto drawn = [&](std::uint64_t below) {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      return (state ^ (state >> 32U)) % below;
-    };
-    const Index draws = 64 + 16 * std::min<Index>(most.size(), 64);
-    for (Index draw = 0; draw < draws; ++draw) {
-      const auto number = [&] {
-        const Index of = draw < 64 ? 0 : drawn(4) == 0 ? drawn(most.size()) : draw % most.size();
-        const Size magnitude = static_cast<Size>(drawn(static_cast<std::uint64_t>(most[of]) + 1));
-        const bool is_negative = draw % 3 == 0 ? drawn(2) == 0 : draw % 3 == 1;
-        return is_negative ? -magnitude : magnitude;
-      };
-      const auto values = variables_.values(number);
-      const auto p_x = values ? Variables::value(p, *values) : std::nullopt;
-      const auto q_x = values ? Variables::value(q, *values) : std::nullopt;
-      if (p_x && q_x && *p_x != *q_x) return true;
-    }
-    return false;
-  }
-
-  /// Whether two polynomials lie in intervals that do not meet, for some numbers that are drawn: small
-  /// fractions of either sign, of one sign, and numbers beyond what coefficients part.
-  bool lie_apart(const Polynomial& p, const Polynomial& q) const {
-    std::vector<double> most = {0.125, 1, 4};
-    for (const Size c : variables_.magnitudes()) {
-      if (c > 2) most.push_back(2 * static_cast<double>(c) + 2);
-    }
-    std::uint64_t state = 1;
-    for (Index draw = 0; draw < 64 + 8 * std::min<Index>(most.size(), 64); ++draw) {
-      const auto number = [&]() -> MaybeEnclosure {
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        const double below_1 = static_cast<double>((state >> 33U) % 1021 + 1) / 1024;
-        const bool is_negative = draw % 3 == 0 ? (state >> 60U) % 2 == 0 : draw % 3 == 1;
-        const double x = below_1 * most[draw / 3 % most.size()];
-        return Enclosure{is_negative ? -x : x, is_negative ? -x : x};
-      };
-      const auto values = variables_.enclosures(number);
-      const auto p_x = values ? Variables::enclosure(p, *values) : std::nullopt;
-      const auto q_x = values ? Variables::enclosure(q, *values) : std::nullopt;
-      if (p_x && q_x && !meet(*p_x, *q_x)) return true;
-    }
-    return false;
-  }
-
   const Module& module_;
   Variables variables_;
   std::map<Name, ModuleValue> values_;

@@ -93,6 +93,29 @@ denotes einsum "ij,->ij" (einsum "ijk,k->ij" z y) (reduce_sum 0 (reduce_sum 0 (e
   EXPECT_EQ(run_c(written(text), 2), 0);
 }
 
+/// What is written of an operation is the same on both sides, so a mistake in it may not show where both have it.
+TEST_F(ModulesInC, agree_with_other_words_for_the_same) {
+  const std::string trims = R"(retile.spmd/1
+mesh i:4
+fn main(x : [3{i}12], w : [3]) -> [3{i}10]
+h = redistribute x as [3{i}12<0,2>]
+r = spmd h { add (trim 0 0 2 h) (trim 0 1 1 h) (trim 0 2 0 h) } as [3{i}10]
+return r
+denotes einsum "i+k,k->i" x (fill 1 w)
+)";
+  const std::string strides = R"(retile.spmd/1
+mesh d:2
+fn main(x : [3]) -> [1{d}2]
+a = redistribute x as tile=[1] global=[3] at=[[0],[2]]
+y = spmd a { add a (sub a a) } as [1{d}2]
+return y
+denotes einsum "2i->i" x
+)";
+  EXPECT_EQ(run_c(written(trims), 4), 0);
+  EXPECT_EQ(run_c(written(strides), 2), 0);
+  EXPECT_EQ(run_c(written(module_named("cube")), 3), 0);
+}
+
 TEST_F(ModulesInC, find_what_is_wrong) {
   const std::string text = module_named("stencil");
   const std::string program = written(text);

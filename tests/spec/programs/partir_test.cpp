@@ -7,7 +7,7 @@
 #include <iostream>
 #include <random>
 
-#include "spec/programs/partir_rules.h"
+#include "spec/programs/partir_judge.h"
 #include "support/samples.h"
 
 namespace spec::partir_test {
@@ -413,6 +413,45 @@ TEST(PartIR, rules_keep_types_and_values_and_their_twins_do_not) {
     EXPECT_TRUE(!rule.rule || applied[rule.name] >= 5) << rule.name;
     EXPECT_GE(caught[rule.name], 1U) << rule.name;
   }
+}
+
+/// What is printed is read again, and what the judge says of twins is what numbers say.
+TEST(PartIR, texts_and_verdicts_of_random_expressions) {
+  Random random(21);
+  std::map<std::string, int> said;
+  for (int round = 0; round < support::samples(120); ++round) {
+    Drawing drawing(random);
+    const Extent rows = {1 + below(random, 4), ""}, columns = {1 + below(random, 4), ""};
+    const Expression e = drawing.matrix({}, rows, columns, 3);
+    Text text = {{drawing.tensors.begin(), drawing.tensors.end()}, e};
+    const Text again = parse_text(to_text(text));
+    EXPECT_EQ(again.e, e) << to_text(text);
+    EXPECT_EQ(again.tensors, text.tensors);
+    const auto env = drawn(drawing.tensors);
+    for (const Named& rule : rules(1 + below(random, 5))) {
+      for (const bool is_twin : {false, true}) {
+        const Rule& one = is_twin ? rule.twin : rule.rule;
+        const auto next = one ? one({drawing.tensors, {}}, e) : std::nullopt;
+        if (!next) continue;
+        const Sameness same = sameness(drawing.tensors, e, *next);
+        const bool is_same = is_kept(drawing.tensors, *next, {rows.n, columns.n}, env, value_of(env, e));
+        if (!is_same) {
+          EXPECT_NE(same.values, Sameness::Values::all_numbers) << to_text(text) << rule.name;
+        }
+        if (!is_twin) {
+          EXPECT_EQ(same.values, Sameness::Values::all_numbers) << to_text(text) << rule.name;
+        }
+        ++said[same.before != same.after ? "type"
+               : same.values == Sameness::Values::different ? "different"
+               : same.values == Sameness::Values::undecided ? "undecided"
+                                                            : "same"];
+      }
+    }
+  }
+  for (const auto& [word, count] : said) std::cout << word << ": " << count << "\n";
+  EXPECT_GT(said["type"], 1);
+  EXPECT_GT(said["different"] + said["undecided"], 1);
+  EXPECT_GT(said["same"], 1);
 }
 
 /// All extents and widths of one product, even and uneven, by every rule that splits it.

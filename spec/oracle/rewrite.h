@@ -1,0 +1,284 @@
+/// retile-oracle rewrite: PartIR's rules, each with the proof that types and values stay.
+#pragma once
+
+#include "../programs/partir_judge.h"
+#include "check.h"
+
+namespace spec::oracle {
+
+/// What a rule is told beside the place.
+struct RuleWords {
+  Index d = 0;
+  Name r;
+  Size w = 0;
+};
+
+/// A rule of the talk. `proofs` names its obligations in docs/ledger/proofs.md, for all shapes.
+struct RuleRow {
+  const char *name, *rule, *needs, *words, *proofs;
+  partir::Rule (*made)(const RuleWords&);
+};
+
+inline const std::vector<RuleRow>& rules() {
+  using partir::Expression;
+  using partir::Rule;
+  using partir::Scope;
+  static const std::vector<RuleRow> all = {
+      {"matmul-tile-0", "matmul x y <~~> tile 0 (\\r:range<n,w> -> matmul (slice 0 x[r]) y)",
+       "x has n rows, and no r is in it", "--range r:w", "PartIR tile",
+       [](const RuleWords& it) -> Rule {
+         return [=](const Scope& scope, const Expression& e) {
+           return matmul_tile_0(scope, e, it.r, it.w);
+         };
+       }},
+      {"matmul-tile-1", "matmul x y <~~> tile 1 (\\r:range<n,w> -> matmul x (slice 1 y[r]))",
+       "y has n columns, and no r is in it", "--range r:w", "PartIR tile",
+       [](const RuleWords& it) -> Rule {
+         return [=](const Scope& scope, const Expression& e) {
+           return matmul_tile_1(scope, e, it.r, it.w);
+         };
+       }},
+      {"matmul-sum",
+       "matmul x y <~~> sum (\\r:range<n,w> -> matmul (slice 1 x[r]) (slice 0 y[r]))",
+       "x has n columns, and no r is in it", "--range r:w", "PartIR sum",
+       [](const RuleWords& it) -> Rule {
+         return [=](const Scope& scope, const Expression& e) {
+           return matmul_sum(scope, e, it.r, it.w);
+         };
+       }},
+      {"dumb-tiling", "x <~~> tile d (\\r:range<n,w> -> slice d x[r])",
+       "x has n in dimension d, and no r is in it", "--dim d --range r:w", "PartIR tile",
+       [](const RuleWords& it) -> Rule {
+         return [=](const Scope& scope, const Expression& e) {
+           return dumb_tiling(scope, e, it.d, it.r, it.w);
+         };
+       }},
+      {"backwards", "the four rules above from right to left", "what they need", "",
+       "PartIR tile, PartIR sum",
+       [](const RuleWords&) -> Rule {
+         return [](const Scope& scope, const Expression& e) { return partir::backwards(scope, e); };
+       }},
+      {"fuse", "slice d (tile d (\\r:range<n,w> -> e))[s] ~~> e{s/r}",
+       "s : range<n,w>, and e binds no s", "", "PartIR fuse",
+       [](const RuleWords&) -> Rule {
+         return [](const Scope& scope, const Expression& e) { return partir::fuse(scope, e); };
+       }},
+      {"push-slice",
+       "slice 0 (matmul x y)[r] ~~> matmul (slice 0 x[r]) y, and slice 1 of it to y", "nothing", "",
+       "PartIR push",
+       [](const RuleWords&) -> Rule {
+         return [](const Scope&, const Expression& e) { return partir::push_slice(e); };
+       }},
+      {"pull-tile-0",
+       "matmul (tile 0 (\\r:range<n,w> -> e)) y ~~> tile 0 (\\r:range<n,w> -> matmul e y)",
+       "y does not mention r", "", "PartIR pull",
+       [](const RuleWords&) -> Rule {
+         return [](const Scope&, const Expression& e) { return partir::pull_tile_0(e); };
+       }},
+      {"pull-tile-1",
+       "matmul x (tile 1 (\\r:range<n,w> -> e)) ~~> tile 1 (\\r:range<n,w> -> matmul x e)",
+       "x does not mention r", "", "PartIR pull",
+       [](const RuleWords&) -> Rule {
+         return [](const Scope&, const Expression& e) { return partir::pull_tile_1(e); };
+       }}};
+  return all;
+}
+
+inline void print_rules(std::ostream& out) {
+  for (const RuleRow& row : rules()) {
+    out << row.name << (*row.words == '\0' ? "" : " ") << row.words << "\n  " << row.rule
+        << "\n  needs: " << row.needs << "\n  for all shapes: " << row.proofs << "\n";
+  }
+}
+
+/// The options of rewrite, and its file.
+struct Rewriting {
+  bool lists = false;
+  std::optional<Index> rule, to, file;  // words
+  const RuleRow* row = nullptr;
+  partir::Path at;
+  std::string at_text;
+  RuleWords words;
+  bool has_dim = false, has_range = false;
+};
+
+/// A word that is tokens to its end.
+template <class Read>
+void read_word(const Words& words, Index at, const Read& read) {
+  if (at >= words.size()) refuse(words, at, words[at - 1] + " needs a value");
+  Tokens in(words[at]);
+  try {
+    in.next_line();
+    read(in);
+    if (in.peek() != Tokens::end_of_line) Tokens::fail(in.here(), "unexpected text");
+  } catch (const ParseError& error) {
+    refuse(words, at, error.message);
+  }
+}
+
+inline Rewriting read_rewriting(const Words& words) {
+  Rewriting out;
+  bool ended = false;  // the options
+  for (Index k = 1; k < words.size(); ++k) {
+    const std::string& word = words[k];
+    if (!ended && word == "--") {
+      ended = true;
+    } else if (ended) {
+      if (out.file) refuse(words, k, "expected one file, or - for standard input");
+      out.file = k;
+    } else if (word == "--rules") {
+      out.lists = true;
+    } else if (word == "--rule") {
+      out.rule = ++k;
+      if (k >= words.size()) refuse(words, k, "--rule needs a name");
+      for (const RuleRow& row : rules()) {
+        if (row.name == words[k]) out.row = &row;
+      }
+      if (out.row == nullptr) refuse(words, k, "no rule is called so: --rules lists them");
+    } else if (word == "--to") {
+      out.to = ++k;
+      if (k >= words.size()) refuse(words, k, "--to needs a file");
+    } else if (word == "--at") {
+      read_word(words, ++k, [&](Tokens& in) {
+        out.at = in.items([&] { return static_cast<Index>(in.integer()); });
+        out.at_text = words[k];
+      });
+    } else if (word == "--dim") {
+      read_word(words, ++k, [&](Tokens& in) { out.words.d = static_cast<Index>(in.integer()); });
+      out.has_dim = true;
+    } else if (word == "--range") {
+      read_word(words, ++k, [&](Tokens& in) {
+        out.words.r = in.name();
+        in.expect(":");
+        out.words.w = in.integer(1, partir::most_extent);
+      });
+      out.has_range = true;
+    } else if (word != "-" && word.rfind('-', 0) == 0) {
+      refuse(words, k, "rewrite has no option " + word);
+    } else if (out.file) {
+      refuse(words, k, "expected one file, or - for standard input");
+    } else {
+      out.file = k;
+    }
+  }
+  if (out.lists) return out;
+  if (out.rule.has_value() == out.to.has_value()) {
+    refuse(words, words.size(), "expected --rule NAME, --to FILE or --rules");
+  }
+  const std::string needed = out.row != nullptr ? out.row->words : "";
+  if ((needed.find("--dim") != std::string::npos) != out.has_dim ||
+      (needed.find("--range") != std::string::npos) != out.has_range) {
+    refuse(words, words.size(),
+           std::string(out.row != nullptr ? out.row->name : "--to") +
+               (needed.empty() ? " takes no --dim and no --range" : " takes " + needed));
+  }
+  return out;
+}
+
+/// A text whose expression has a type.
+inline partir::Text read_partir(const std::string& source, const std::string& text) {
+  try {
+    partir::Text out = partir::parse_text(text);
+    if (partir::type_of({partir::types_of(out), {}}, out.e)) return out;
+  } catch (const ParseError& error) {
+    throw Refused{source, text, error};
+  }
+  throw Refused{source, text, {1, 1, "the expression has no type"}};
+}
+inline partir::Text read_partir(const Words& words, std::optional<Index> at) {
+  if (!at || words[*at] == "-") return read_partir("<stdin>", standard_input(words));
+  return read_partir(words[*at], file_text(words, *at));
+}
+
+/// What is the same of two expressions, as comments.
+inline int print(std::ostream& out, const partir::Sameness& same) {
+  using Values = partir::Sameness::Values;
+  const auto type = [](const std::optional<Sizes>& s) { return s ? partir::to_text(*s) : "none"; };
+  out << "# type: " << type(same.before);
+  if (same.before != same.after) {
+    out << ", and then " << type(same.after) << "\n";
+    return no;
+  }
+  out << ", before and after\n# values: ";
+  switch (same.values) {
+    case Values::all_numbers:
+      out << "the same for all numbers\n";
+      return yes;
+    case Values::drawn:
+      out << "the same modulo 2^31 - 1, for numbers that are drawn " << partir::draws << " times\n";
+      return yes;
+    case Values::different:
+      out << "different at element " << partir::to_text(*same.element) << "\n";
+      return no;
+    default:
+      out << "undecided: " << same.why_undecided << "\n";
+      return undecided;
+  }
+}
+
+inline std::vector<partir::Path> paths(const partir::Expression& e) {
+  std::vector<partir::Path> out = {{}};
+  for (Index k = 0; k < e.args.size(); ++k) {
+    for (partir::Path path : paths(e.args[k])) {
+      path.insert(path.begin(), k);
+      out.push_back(path);
+    }
+  }
+  return out;
+}
+
+inline bool is_path(const partir::Expression& e, const partir::Path& path) {
+  const partir::Expression* part = &e;
+  for (const Index k : path) {
+    if (k >= part->args.size()) return false;
+    part = &part->args[k];
+  }
+  return true;
+}
+
+/// Where the rule does apply.
+inline void print_places(std::ostream& out, const partir::Text& text, const partir::Rule& rule) {
+  std::string places;
+  for (const partir::Path& path : paths(text.e)) {
+    if (!partir::rewrite({partir::types_of(text), {}}, text.e, path, rule)) continue;
+    std::string place;
+    for (const Index k : path) place += (place.empty() ? "" : ",") + std::to_string(k);
+    places += (places.empty() ? "" : "; ") + (place.empty() ? "the whole" : place);
+  }
+  out << "# applies at: " << (places.empty() ? "no part" : places) << "\n";
+}
+
+/// words: rewrite [FILE|-] (--rule NAME [--at PATH] [--dim D] [--range r:w] | --to FILE), or --rules
+inline int rewrite(const Words& words, std::ostream& out) {
+  const Rewriting it = read_rewriting(words);
+  if (it.lists) {
+    print_rules(out);
+    return yes;
+  }
+  const partir::Text text = read_partir(words, it.file);
+  const auto tensors = partir::types_of(text);
+  if (it.to) {
+    const partir::Text other = read_partir(words, it.to);
+    if (partir::types_of(other) != tensors) {
+      out << "no: the tensors are others\n";
+      return no;
+    }
+    const auto same = partir::sameness(tensors, text.e, other.e);
+    return print(out, same);
+  }
+  if (!is_path(text.e, it.at)) refuse(words, words.size(), "the expression has no part " + it.at_text);
+  const partir::Rule rule = it.row->made(it.words);
+  const auto e = partir::rewrite({tensors, {}}, text.e, it.at, rule);
+  const std::string place = it.at.empty() ? "the whole" : "part " + it.at_text;
+  if (!e) {
+    out << "no: " << it.row->name << " does not apply to " << place << "\n# " << it.row->rule
+        << "\n# needs: " << it.row->needs << "\n";
+    print_places(out, text, rule);
+    return no;
+  }
+  out << partir::to_text(partir::Text{text.tensors, *e}) << "# " << it.row->name << ", " << place
+      << "; for all shapes: " << it.row->proofs << "\n";
+  return print(out, partir::sameness(tensors, text.e, *e));
+}
+
+}  // namespace spec::oracle
