@@ -249,31 +249,20 @@ Examples:
 )"},
       {"rewrite",
        R"(usage: retile-oracle rewrite [FILE|-] --rule NAME [--at PATH] [--dim D] [--range NAME:WIDTH]
-       retile-oracle rewrite [FILE|-] --to FILE
-       retile-oracle rewrite --rules
+       retile-oracle rewrite [FILE|-] --to FILE  |  retile-oracle rewrite --rules
 
-Reads an expression of PartIR, retile.partir/1: tensors with their shapes, one per line, and then
-
-  matmul x y   slice 0 x[r]   tile 0 (\r:range<16,8> -> ..)   sum (\r:range<16,8> -> ..)
-
-with operands in brackets, and the operations of modules. Applies a rule to the part at PATH, such as
-0,1: of operand 0 operand 1; of tile and sum the body is 0. Prints the text, and in comments which
-obligations prove the rule for all shapes, and that type and values are the same. Values are formal
-polynomials, so that holds for all numbers. Where that is too much work, it is for numbers that are
-drawn modulo 2^31 - 1, of which the comment tells.
-
-  --rules  lists the rules, what each needs, and its obligations
-  --range  the name and width of the new range value
-  --dim    the dimension that dumb-tiling tiles
-  --to     applies no rule, but compares with the expression of another file
+Applies a rule of PartIR to a part of an expression, retile.partir/1: to the whole, or with --at 0,1
+to operand 1 of operand 0. Prints the text, and in comments the obligations that prove the rule for all
+shapes, and that type and values are the same: as formal polynomials, so for all numbers, or where that
+is too much work, for numbers drawn modulo 2^31 - 1. --dim is for dumb-tiling, --range names the new
+range value. --to compares with another file, and --rules lists the rules and what they need.
 
 Examples:
   printf '%s\n' retile.partir/1 'x : [4, 3]' 'y : [3, 2]' 'matmul x y' | \
     retile-oracle rewrite --rule matmul-sum --range r:2
-  retile-oracle rewrite before.partir --to after.partir
 
-Exit codes: 0 the same; 1 the rule does not apply, or another type or value; 2 the input cannot be
-read; 3 undecided; 4 no output.
+Exit codes: 0 the same; 1 another type or value, or no such rule applies; 2 the input cannot be read;
+3 undecided: `retile-oracle --help` lists the limits.
 )"},
   };
   return all;

@@ -43,9 +43,9 @@ constexpr Limit drawn_limit = {"rewrite", partir::most_drawn,
 constexpr Limit numbers_limit = {"certify", Certifier::most_numbers, "numbers in tiles to be kept"};
 
 constexpr Limit all_limits[] = {
-    run_limit,       rank_limit,          types_limit,   axis_limit,       steps_limit,
-    rewriting_limit, searched_rank_limit, devices_limit, localtypes_limit, tile_maps_limit,
-    tags_limit,      sides_limit,         terms_limit,   work_limit,       numbers_limit,
+    run_limit,         rank_limit,          types_limit,   axis_limit,       steps_limit,
+    rewriting_limit,   searched_rank_limit, devices_limit, localtypes_limit, tile_maps_limit,
+    tags_limit,        sides_limit,         terms_limit,   work_limit,       numbers_limit,
     polynomials_limit, drawn_limit};
 
 /// 64 dimensions, 2^20 tags

@@ -16,16 +16,14 @@ namespace spec::oracle {
 int answer(const Words& words, std::ostream& out) {
   using Verb = int (*)(const Words&, std::ostream&);
   static const std::map<std::string, Verb> verbs = {
-      {"types", types}, {"apply", apply},         {"height", height},
-      {"cost", cost},   {"normalize", normalize}, {"optimum", optimum},
-      {"check", check}, {"certify", certify},     {"boxes", boxes},
-      {"rewrite", rewrite}};
+      {"types", types},         {"apply", apply},     {"height", height}, {"cost", cost},
+      {"normalize", normalize}, {"optimum", optimum}, {"check", check},   {"certify", certify},
+      {"boxes", boxes},         {"rewrite", rewrite}};
   Index at = 0;  // of the verb; what asks about the program may stand in front of it
   while (at < words.size() && asks_about_itself(words[at])) ++at;
   const auto verb = verbs.find(at < words.size() ? words[at] : "");
   if (verb == verbs.end() && (at < words.size() || words.empty())) {
-    refuse(words, at,
-           "expected types, apply, height, cost, normalize, optimum, boxes, check, certify or rewrite");
+    refuse(words, at, "expected types, apply, check or another verb: --help lists them all");
   }
   return about_itself(words, out) ? yes : verb->second(words, out);
 }

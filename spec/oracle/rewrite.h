@@ -38,8 +38,7 @@ inline const std::vector<RuleRow>& rules() {
            return matmul_tile_1(scope, e, it.r, it.w);
          };
        }},
-      {"matmul-sum",
-       "matmul x y <~~> sum (\\r:range<n,w> -> matmul (slice 1 x[r]) (slice 0 y[r]))",
+      {"matmul-sum", "matmul x y <~~> sum (\\r:range<n,w> -> matmul (slice 1 x[r]) (slice 0 y[r]))",
        "x has n columns, and no r is in it", "--range r:w", "PartIR sum",
        [](const RuleWords& it) -> Rule {
          return [=](const Scope& scope, const Expression& e) {
@@ -63,9 +62,8 @@ inline const std::vector<RuleRow>& rules() {
        [](const RuleWords&) -> Rule {
          return [](const Scope& scope, const Expression& e) { return partir::fuse(scope, e); };
        }},
-      {"push-slice",
-       "slice 0 (matmul x y)[r] ~~> matmul (slice 0 x[r]) y, and slice 1 of it to y", "nothing", "",
-       "PartIR push",
+      {"push-slice", "slice 0 (matmul x y)[r] ~~> matmul (slice 0 x[r]) y, and slice 1 of it to y",
+       "nothing", "", "PartIR push",
        [](const RuleWords&) -> Rule {
          return [](const Scope&, const Expression& e) { return partir::push_slice(e); };
        }},
@@ -77,8 +75,7 @@ inline const std::vector<RuleRow>& rules() {
        }},
       {"pull-tile-1",
        "matmul x (tile 1 (\\r:range<n,w> -> e)) ~~> tile 1 (\\r:range<n,w> -> matmul x e)",
-       "x does not mention r", "", "PartIR pull",
-       [](const RuleWords&) -> Rule {
+       "x does not mention r", "", "PartIR pull", [](const RuleWords&) -> Rule {
          return [](const Scope&, const Expression& e) { return partir::pull_tile_1(e); };
        }}};
   return all;
@@ -266,7 +263,8 @@ inline int rewrite(const Words& words, std::ostream& out) {
     const auto same = partir::sameness(tensors, text.e, other.e);
     return print(out, same);
   }
-  if (!is_path(text.e, it.at)) refuse(words, words.size(), "the expression has no part " + it.at_text);
+  if (!is_path(text.e, it.at))
+    refuse(words, words.size(), "the expression has no part " + it.at_text);
   const partir::Rule rule = it.row->made(it.words);
   const auto e = partir::rewrite({tensors, {}}, text.e, it.at, rule);
   const std::string place = it.at.empty() ? "the whole" : "part " + it.at_text;

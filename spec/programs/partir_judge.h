@@ -12,8 +12,10 @@
 
 namespace spec::partir {
 
-constexpr TooLarge too_much_work = {"values that take more than 2^20 units of work, and 2^26 for products, sums and relu"};
-constexpr TooLarge relus_differ = {"the relus in this differ at drawn numbers, and may be of equal values"};
+constexpr TooLarge too_much_work = {
+    "values that take more than 2^20 units of work, and 2^26 for products, sums and relu"};
+constexpr TooLarge relus_differ = {
+    "the relus in this differ at drawn numbers, and may be of equal values"};
 constexpr Size most_polynomials = Size{1} << 20, most_drawn = Size{1} << 26;
 constexpr int draws = 4;
 
@@ -61,7 +63,8 @@ inline bool has_operations(const Expression& e, Kind kind) {
 
 /// The first element that is another one, of tensors of the same shape.
 template <class Number, class Differ>
-std::optional<Sizes> difference(const Tensor<Number>& x, const Tensor<Number>& y, const Differ& differ) {
+std::optional<Sizes> difference(const Tensor<Number>& x, const Tensor<Number>& y,
+                                const Differ& differ) {
   std::optional<Sizes> out;
   for_each_index(x.shape, [&](const Sizes& i) {
     const Index at = position(x.shape, i);
@@ -122,7 +125,8 @@ inline void compare_drawn(const std::map<Name, Sizes>& tensors, const Expression
           shape, [&](const Sizes&) { return Remainder{random() % Remainder::p}; });
     }
     const std::uint64_t key = random();
-    env.operation = [key](const spmd::LocalExpression&, const std::vector<Tensor<Remainder>>& args) {
+    env.operation = [key](const spmd::LocalExpression&,
+                          const std::vector<Tensor<Remainder>>& args) {
       Tensor<Remainder> x = args[0];
       for (Remainder& element : x.elements) {
         element.value = std::mt19937_64(element.value ^ key)() % Remainder::p;
@@ -145,7 +149,8 @@ inline Sameness sameness(const std::map<Name, Sizes>& tensors, const Expression&
   Sameness out = {type_of(gamma, before), type_of(gamma, after)};
   if (out.before != out.after) return out;
   const auto a = work(gamma, before), b = work(gamma, after);
-  const bool is_of_talk = !has_operations(before, Kind::operation) && !has_operations(after, Kind::operation);
+  const bool is_of_talk =
+      !has_operations(before, Kind::operation) && !has_operations(after, Kind::operation);
   const auto is_at_most = [&](Size most) { return a && b && *a <= most && *b <= most; };
   const bool can_be_drawn = is_of_talk && is_at_most(most_drawn);
   try {

@@ -160,7 +160,8 @@ class TextReader : protected Tokens {
       const bool is_negative = row.op != spmd::LocalOp::trim && accept("-");
       op.numbers.push_back(is_negative ? -integer() : integer());
     }
-    const bool is_list = row.args == 2 && row.op != spmd::LocalOp::sub && row.op != spmd::LocalOp::div;
+    const bool is_list =
+        row.args == 2 && row.op != spmd::LocalOp::sub && row.op != spmd::LocalOp::div;
     std::vector<Expression> args;
     while (at_term() && (is_list || args.size() < least)) args.push_back(term(depth, ranges));
     if (args.size() < least) fail(place, "there are not as many operands as the operation has");

@@ -537,7 +537,7 @@ class Input(Case):
         self.assertLess(len(done.stderr.splitlines()[0]), 260)
 
     def test_unknown_verbs_and_no_verb(self):
-        self.refused([], "expected types, apply, height, cost, normalize, optimum, boxes, check or certify", 14)
+        self.refused([], "expected types, apply, check or another verb: --help lists them all", 14)
         self.refused(["prove"], "expected types", 14)
         for word in ("--help", "-h", "--version"):
             self.refused(["prove", word], "expected types", 14)
@@ -767,7 +767,7 @@ class Help(Case):
         general = oracle("--help")
         self.assertEqual((general.returncode, general.stderr), (0, ""))
         verbs = re.findall(r"(?m)^  (\w+)  +[a-z]", general.stdout.split("Queries")[0])
-        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "boxes", "check", "certify"])
+        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "boxes", "check", "certify", "rewrite"])
         count = 0
         for verb in verbs:
             done = oracle(verb, "--help")
@@ -798,7 +798,8 @@ class Help(Case):
         self.assertEqual([limit[:2] for limit in said], [
             ("apply, height, cost, normalize", "2^22"), ("types", "64"), ("types", "2^20"), ("normalize", "2^31"), ("normalize", "2^18"),
             ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check, certify, boxes", "2^28"),
-            ("check, boxes", "2^22"), ("check", "2^23"), ("check, certify", "2^32"), ("certify", "2^29")])
+            ("check, boxes", "2^22"), ("check", "2^23"), ("check, certify", "2^32"), ("certify", "2^29"),
+            ("rewrite", "2^20"), ("rewrite", "2^26")])
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/reference/oracle.md")) as file:
             document = file.read()
         self.assertIn("\n".join(limits) + "\n", document)

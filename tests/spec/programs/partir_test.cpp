@@ -434,14 +434,15 @@ TEST(PartIR, texts_and_verdicts_of_random_expressions) {
         const auto next = one ? one({drawing.tensors, {}}, e) : std::nullopt;
         if (!next) continue;
         const Sameness same = sameness(drawing.tensors, e, *next);
-        const bool is_same = is_kept(drawing.tensors, *next, {rows.n, columns.n}, env, value_of(env, e));
+        const bool is_same =
+            is_kept(drawing.tensors, *next, {rows.n, columns.n}, env, value_of(env, e));
         if (!is_same) {
           EXPECT_NE(same.values, Sameness::Values::all_numbers) << to_text(text) << rule.name;
         }
         if (!is_twin) {
           EXPECT_EQ(same.values, Sameness::Values::all_numbers) << to_text(text) << rule.name;
         }
-        ++said[same.before != same.after ? "type"
+        ++said[same.before != same.after                    ? "type"
                : same.values == Sameness::Values::different ? "different"
                : same.values == Sameness::Values::undecided ? "undecided"
                                                             : "same"];
@@ -449,9 +450,8 @@ TEST(PartIR, texts_and_verdicts_of_random_expressions) {
     }
   }
   for (const auto& [word, count] : said) std::cout << word << ": " << count << "\n";
-  EXPECT_GT(said["type"], 1);
-  EXPECT_GT(said["different"] + said["undecided"], 1);
-  EXPECT_GT(said["same"], 1);
+  if (support::samples(120) < 120) return;
+  for (const char* word : {"same", "different", "type"}) EXPECT_GT(said[word], 5) << word;
 }
 
 /// All extents and widths of one product, even and uneven, by every rule that splits it.
