@@ -50,6 +50,21 @@ class Loaded(Case):
                 self.assertEqual(done.stdout.decode(), retile("--version").stdout)
                 self.assertNotEqual(heavy(names), [])
 
+    def test_rewriting_is_done_by_the_oracle(self):
+        oracle = Path(RETILE).with_name("retile-oracle")
+        text = "retile.partir/1\nx : [4, 3]\nw : [3, 3]\nmatmul x w\n"
+        for words, code in ((["--rule", "matmul-sum", "--range", "r:2"], 0), (["--rule", "fuse"], 1), (["--rule", "none"], 2), (["--rules"], 0)):
+            with self.subTest(words=words):
+                done = retile("rewrite", *words, stdin=text)
+                said = subprocess.run([oracle, "rewrite", *words], input=text, capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (said.returncode, said.stdout, said.stderr))
+                self.assertEqual(code, done.returncode)
+        alone = self.path("retile")
+        shutil.copy(RETILE, alone)
+        done = subprocess.run([alone, "rewrite", "--rules"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (4, ""))
+        self.assertIn("cannot start retile-oracle", done.stderr)
+
     def test_calls_that_need_them_become_the_program_beside(self):
         programs = programs_beside()
         for words, program in [(["prove", *EXAMPLE], "retile-prove"), (["run", "-", "--backend", "sim"], "retile-run")]:

@@ -184,7 +184,8 @@ std::vector<std::unique_ptr<Verb>> verbs_of(const Engines& engines) {
   }
   for (const auto make : {make_prove_verb, make_run_verb}) out.push_back(make(engines));
   for (const auto make :
-       {make_convert_verb, make_explain_verb, make_grad_verb, make_partition_verb}) {
+       {make_convert_verb, make_explain_verb, make_grad_verb, make_partition_verb,
+        make_rewrite_verb}) {
     out.push_back(make());
   }
   return out;

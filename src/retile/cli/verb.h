@@ -79,6 +79,7 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_grad_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_validate_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_rewrite_verb();
 
 /// --mesh M FROM TO, in any notations, and who stands where.
 struct ProblemArguments {
