@@ -464,7 +464,8 @@ def partition(statements: Any, *, schedule: str | None = None, choose: bool = Fa
         options.append(("--schedule", schedule))
     options += [("--choose", "")] if choose else []
     options += [("--devices", _whole_word(devices, "devices"))] if devices is not None else []
-    options += [("--memory-limit", bytes_words(memory_limit))] if memory_limit is not None else []
+    if memory_limit is not None:
+        options.append(("--memory-limit", bytes_words(memory_limit)))
     options += [("--dtype", dtype_words(dtype))] if dtype is not None else []
     links, more = _network(network)
     exit_code, out, _ = _call("partition", options + links, [*texts, *more])
