@@ -791,33 +791,7 @@ class ModuleRun {
 
   /// On those of files.
   Result<RunReport> given(const std::vector<NpyFile>& files, run::Sink* sink) const {
-    return with_type(type_, [&](auto zero) -> Result<RunReport> {
-      using T = decltype(zero);
-      if constexpr (std::is_floating_point_v<T>) {
-        using Limits = std::numeric_limits<T>;
-        const Near near(Limits::epsilon() / 2, static_cast<double>(Limits::max()),
-                        static_cast<double>(Limits::min()));
-        auto out = on({}, files, near, zero, sink);
-        if (!out || out->is_finite) return out;
-        return refuse(
-            {.code = Code::unsupported,
-             .message = fmt::format("{}, or could be too large for one, so that nothing can "
-                                    "be compared",
-                                    not_finite)});
-      } else {
-        const auto most = largest_element<T>(files);
-        if (!most) return refuse(most.error());
-        const double largest = largest_value(module_, *most);
-        if (largest > *exact_up_to(type_)) {
-          return refuse(
-              {.code = Code::unsupported,
-               .message = fmt::format("parameters of up to {:.6g} could make values of {:.3g}, "
-                                      "which may not fit",
-                                      *most, largest)});
-        }
-        return on({}, files, Exact(), zero, sink);
-      }
-    });
+    return with_type(type_, [&](auto zero) { return given_as(zero, files, sink); });
   }
 
  private:
@@ -826,6 +800,34 @@ class ModuleRun {
                        const A& arithmetic, T /*zero*/, run::Sink* sink) const {
     const Parameters<T> parameters(module_, drawing, files);
     return Running<T, A>(processes_, module_, routes_, make_, parameters, arithmetic).run(sink);
+  }
+
+  template <typename T>
+  Result<RunReport> given_as(T zero, const std::vector<NpyFile>& files, run::Sink* sink) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      const Near near(Limits::epsilon() / 2, static_cast<double>(Limits::max()),
+                      static_cast<double>(Limits::min()));
+      auto out = on({}, files, near, zero, sink);
+      if (!out || out->is_finite) return out;
+      return refuse(
+          {.code = Code::unsupported,
+           .message = fmt::format("{}, or could be too large for one, so that nothing can "
+                                  "be compared",
+                                  not_finite)});
+    } else {
+      const auto most = largest_element<T>(files);
+      if (!most) return refuse(most.error());
+      const double largest = largest_value(module_, *most);
+      if (largest > *exact_up_to(type_)) {
+        return refuse(
+            {.code = Code::unsupported,
+             .message = fmt::format("parameters of up to {:.6g} could make values of {:.3g}, "
+                                    "which may not fit",
+                                    *most, largest)});
+      }
+      return on({}, files, Exact(), zero, sink);
+    }
   }
 
   /// A run of a module with functions, whose values are rounded. Parameters are fractions of either sign, or
