@@ -12,6 +12,7 @@ from pyretile._trace import graph, numpy_front
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
 if HAS_JAX:
+    import jax
     import programs_jax  # noqa: F401
 
 WHICH = [pytest.param(one, id=one.name, marks=[] if one.is_quick else [pytest.mark.long]) for one in programs.PROGRAMS]
@@ -152,6 +153,41 @@ def test_a_wrong_rule_is_seen(mutant, monkeypatch):
         assert "shape" in str(error)
         return
     assert off > bound
+
+
+JAX_MUTANTS = {
+    "a product has a transposed matrix": (
+        "dot_general", lambda real: lambda params, x, y: real({"dimension_numbers": (((1,), (1,)), ((), ()))}, x, y), lambda jnp, x: x @ (x + 1)),
+    "a transpose is the inverse one": (
+        "transpose", lambda real: lambda params, x: real({"permutation": np.argsort(params["permutation"])}, x),
+        lambda jnp, x: jnp.transpose(x[:, :, None] + x, (1, 2, 0))),
+    "slices begin at 0": (
+        "slice", lambda real: lambda params, x: real({**params, "start_indices": (0, 0), "limit_indices": tuple(
+            end - begin for begin, end in zip(params["start_indices"], params["limit_indices"], strict=True))}, x), lambda jnp, x: x[1:, 1:]),
+    "rows are broadcast as columns": (
+        "broadcast_in_dim", lambda real: lambda params, x: real({**params, "broadcast_dimensions": (0,), "shape": params["shape"][::-1]}, x),
+        lambda jnp, x: x + x[0]),
+    "the least in the place of the greatest": ("reduce_max", lambda real: lambda params, x: graph.fold("least", x, params["axes"]), lambda jnp, x: x.max(0)),
+    "one over a root is the root": ("rsqrt", lambda real: lambda params, x: graph.elementwise("sqrt", x), lambda jnp, x: jax.lax.rsqrt(x * x + 3)),
+    "a cube is a square": ("integer_pow", lambda real: lambda params, x: real({"y": 2}, x), lambda jnp, x: x**3),
+}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JAX, reason="needs JAX")
+@pytest.mark.parametrize("mutant", JAX_MUTANTS)
+def test_a_wrong_rule_of_jax_is_seen(mutant, monkeypatch):
+    import jax.numpy as jnp
+
+    from pyretile._trace import jax_front
+
+    primitive, made, fn = JAX_MUTANTS[mutant]
+    program = programs.Program(lambda x: fn(jnp, x), ((3, 3),), "small", "jax")
+    for is_mutant in (False, True):
+        if is_mutant:
+            monkeypatch.setitem(jax_front._PRIMITIVES, primitive, made(jax_front._PRIMITIVES[primitive]))
+        off, bound = difference(program, processes=1)
+        assert (off > bound) == is_mutant
 
 
 # What is refused, and where.
