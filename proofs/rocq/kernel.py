@@ -45,7 +45,7 @@ TREE = SOURCE.parent.parent
 CHECKER = [*(f"paper/{name}.v" for name in ("notation", "fig06_syntax", "fig07_base_offsets", "fig08_typing", "fig11_cost",
                                             "def5_weak", "def6_devices", "fig10_low_level")),
            "facts/moves.v",
-           *(f"program/{name}.v" for name in ("table", "certify", "program", "meaning", "lookup", "check", "reader", "certificate"))]
+           *(f"program/{name}.v" for name in ("table", "certify", "along", "program", "meaning", "lookup", "check", "reader", "certificate"))]
 MEMORY = 4 << 30  # bytes that compiling may take
 SLOWER = 20       # the kernel may take so many times the time of spec/
 
@@ -839,7 +839,15 @@ def programs(work, judge, seed, count):
 # ---- certificates in text ----
 
 CERTIFIED = (*FIELDS, "certified", "devices", "global", "from", "to", "scope", "lower_bound", "optimal")
-SILENT = re.compile(rb"^\s*(fact|scope)\b|retile\.program/2", re.MULTILINE)  # what no theorem of the kernel is about
+FACT = re.compile(rb"^\s*fact\b", re.MULTILINE)
+SEVERAL = re.compile(rb"^\s*scope\b", re.MULTILINE)
+
+
+def silent(text):
+    """Whether the text may claim something that no theorem of the kernel is about."""
+    return FACT.search(text) or b"retile.program/2" in text and not SEVERAL.search(text)
+
+
 CLAIMS = (b"lower_bound 4", b"lower_bound 0", b"potential [4] 0 4", b"potential [2,2] 4 4", b"potential [0] 0 4", b"refuted [2] []",
           b"refuted [2,2] [[0,1,2]]", b"refuted [2] [[0,1]]", b"scope several_dims", b"scope one_dim", b"addends [4] 2 4", b"addends [4] 0 4",
           b"fact end [2]", b"fact", b"end", b"end 4", b"# a comment", b"retile.program/1", b"from [4]", b"allpermute pairs=[]", b"view [2,2]")
@@ -873,13 +881,28 @@ def forged(work, queries, seed, count):
                 yield file.read(int(size))
 
 
+def widened(dice, text):
+    """The Program with a claim among steps along several dimensions: around the one that it has, or any."""
+    bound = int((re.search(rb"lower_bound (\d+)", text) or [b"", b"4"])[1])
+    lines = [line for line in text.split(b"\n") if line and not re.match(rb"(potential|refuted|addends|scope|lower_bound|end)\b", line)]
+    if dice.random() < 0.3:  # the same ends as version 2 writes them, and such as are not even
+        lines = [line.replace(b"retile.program/1", b"retile.program/2") for line in lines]
+        marks = dice.choice([b"", b"@", b"=", b"~", b"@="])
+        lines = [re.sub(rb"(\d)\{", lambda at: at[1] + bytes([dice.choice(marks)]) * bool(marks) + b"{", line) if line.startswith((b"from", b"to"))
+                 else line for line in lines]
+    claim = dice.choice([bound, bound + 1, max(bound - 1, 0), dice.randrange(2 * bound + 4), bound + dice.randrange(bound + 4)])
+    return b"\n".join([*lines, b"scope several_dims", b"lower_bound %d" % claim, b"end", b""])
+
+
 def certificate_texts(work, queries, seed, count, paths):
-    """The files, damaged ones, and forged ones."""
+    """The files, damaged ones, forged ones, and forged ones among steps along several dimensions."""
     dice, base = random.Random(seed), [Path(path).read_bytes() for path in paths]
     yield from base
     for _ in range(count // 2):
         yield damaged(dice, dice.choice(base))
-    yield from forged(work, queries, seed, count)
+    for text in forged(work, queries, seed, count):
+        yield text
+        yield widened(dice, text)
 
 
 def certified_otherwise(work, judge, texts, kernel_program):
@@ -892,11 +915,13 @@ def certified_otherwise(work, judge, texts, kernel_program):
             what = "undecided"
         elif "reason: no_theorem" in other[1]:
             what = "no theorem"
-            if one[0] == 2 or not SILENT.search(texts[k]) or not any(line.startswith("certified: ") for line in one[1]):
+            if one[0] == 2 or not silent(texts[k]) or not any(line.startswith("certified: ") for line in one[1]):
                 differ.append(k)
         else:
             said = {line.split(": ")[0]: line.split(": ", 1)[1] for line in other[1]}
             what = "refused" if other[0] == 2 else f"certified {said['certified']}" if "certified" in said else "wrong"
+            if "scope several_dims" in texts[k].decode("latin1") and "certified" in said:
+                what = "several dimensions, " + what
             if said.get("certified") == "true":
                 what += f", optimal {said['optimal']}"
             if one != other:
@@ -918,7 +943,8 @@ def certify(work, queries, judge, seed, count, paths):
         print(f"{what:36} {number:9}")
     print(f"{sum(total.values())} certificates")
     for what in ("certified true, optimal true", "certified true, optimal false", "certified true, optimal not comparable", "certified false",
-                 "certified nothing", "no theorem", "wrong", "refused"):
+                 "certified nothing", "no theorem", "wrong", "refused", "several dimensions, certified true, optimal true",
+                 "several dimensions, certified true, optimal false", "several dimensions, certified false"):
         if not total[what]:
             sys.exit(f"kernel.py: no text is {what}")
 
@@ -944,6 +970,38 @@ def certify_mutants(work, queries, judge, paths):
         with contextlib.redirect_stdout(io.StringIO()):
             differ, _ = certified_otherwise(work, judge, texts, folder / "retile-kernel")
         if bool(differ) != bool(line):  # a control: without a mistake nothing differs
+            sys.exit(f"kernel.py: mutant {name} {'gives the answers of spec/' if line else 'differs from spec/'}")
+        if line:
+            kept.append(name)
+    print(f"{len(kept)} mistakes found: {', '.join(kept)}")
+
+
+def along_mutants(work, queries, judge, most, paths):
+    """Each mistake in the certifier among steps along several dimensions breaks its proof, and shows in an answer."""
+    text = (SOURCE / "program/along.v").read_text()
+    folder = work.with_name(work.name + "-along-mutant")
+    for file in files():
+        for part in (file, file[:-2] + ".vo"):
+            (folder / part).parent.mkdir(parents=True, exist_ok=True)
+            (folder / part).write_bytes((work / part).read_bytes())
+    texts = [one for one in certificate_texts(work, queries, 5, 4000, paths) if b"scope several_dims" in one]
+    proofs, kept = ("facts/digits.v", "facts/along_steps.v", "theorems/along_sound.v"), []
+    for line in ["", *(SOURCE / "along_mutants.txt").read_text().splitlines()]:
+        if line.startswith("#") or len(kept) == most:
+            continue
+        name, old, new = (cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line)) if line else ("none", "", "")
+        if line and text.count(old) != 1:
+            sys.exit(f"kernel.py: mutant {name}: its text stands {text.count(old)} times in along.v")
+        (folder / "program/along.v").write_text(text.replace(old, new) if line else text)
+        for file in ("program/along.v", "program/certificate.v"):
+            good(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder), f"mutant {name}")
+        proved = all(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder).returncode == 0 for file in proofs)
+        if proved == bool(line):  # a control: without a mistake all is proved, and nothing differs
+            sys.exit(f"kernel.py: mutant {name} is {'proved sound' if line else 'not proved'}")
+        extract_checker(folder)
+        with contextlib.redirect_stdout(io.StringIO()):
+            differ, _ = certified_otherwise(work, judge, texts, folder / "retile-kernel")
+        if bool(differ) != bool(line):
             sys.exit(f"kernel.py: mutant {name} {'gives the answers of spec/' if line else 'differs from spec/'}")
         if line:
             kept.append(name)
@@ -1018,7 +1076,7 @@ def program_mutants(work, judge, most):
 
 def main(words):
     verbs = {"build": 1, "assumptions": 1, "coqchk": 1, "document": 3, "compare": 5, "certificates": 3, "planner": 4, "mutants": 2, "checker": 1, "programs": 4,
-             "program_mutants": 2, "certify": 6, "certify_mutants": 4}
+             "program_mutants": 2, "certify": 6, "certify_mutants": 4, "along_mutants": 5}
     if not words or words[0] not in verbs or len(words) - 1 < verbs[words[0]]:
         sys.exit(__doc__)
     verb, work, rest = words[0], Path(words[1]).resolve(), words[2:]
@@ -1044,6 +1102,8 @@ def main(words):
         certify(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]), int(rest[3]), rest[4:])
     elif verb == "certify_mutants":
         certify_mutants(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), rest[2:])
+    elif verb == "along_mutants":
+        along_mutants(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]), rest[3:])
     elif verb == "planner":
         planner(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]))
     else:
