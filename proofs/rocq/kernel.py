@@ -45,7 +45,7 @@ TREE = SOURCE.parent.parent
 CHECKER = [*(f"paper/{name}.v" for name in ("notation", "fig06_syntax", "fig07_base_offsets", "fig08_typing", "fig11_cost",
                                             "def5_weak", "def6_devices", "fig10_low_level")),
            "facts/moves.v",
-           *(f"program/{name}.v" for name in ("table", "certify", "program", "meaning", "lookup", "check", "reader", "certificate"))]
+           *(f"program/{name}.v" for name in ("table", "certify", "along", "program", "meaning", "lookup", "check", "reader", "certificate"))]
 MEMORY = 4 << 30  # bytes that compiling may take
 SLOWER = 20       # the kernel may take so many times the time of spec/
 
@@ -299,8 +299,18 @@ less than the lower bound. That holds within the bound (4) and without it, over 
 `retile plan --kernel` asks it. `certified_bound` is about the Program that was read: the ends are the tiles that `meaning.v` says.
 `certified_optimal` says what `optimal: true` means. The Program is right and keeps the bound, and no sequence costs less.
 
-No theorem is about facts, sums or `scope several_dims`. Of these it says `certified: undecided` and `reason: no_theorem`, with exit
-code 3. `retile plan` writes that scope unless `--one-dim` is given, and it rests on S13. These tests compare the verdicts:
+With `scope several_dims`, which `retile plan` writes unless `--one-dim` is given, `program/along.v` decides. It is the certifier of
+`spec/program/certify_along.h`. `certified_bound_along` says what its yes means, and `certified_optimal_along` what `optimal: true`
+does. No theorem is about facts and sums. Of these it says `certified: undecided` and `reason: no_theorem`, with exit code 3.
+
+How it is proved ([statements.md](statements.md#steps-along-several-dimensions)): what moves data costs the tile after it. So with
+L the new tile and v the smallest one, whatever costs less than the claim is slices and at most three steps. `level_1` says that all
+costs L + v where no one step leads to the target, `level_2` L + 2v where no two do. `level_3` says L + 3v, or L + 2v if v = L, where
+pairs and shapes forbid what is left. `spec/` asks the latter of shapes of v elements, the kernel of all, which is the same: where
+larger ones divide each other dimension by dimension, slices of both to v elements do. That is argued on paper, prime by prime, and
+no theorem needs it. That v divides all sizes is looked at, and not proved.
+
+These tests compare the verdicts:
 
 - `kernel.certificates`: every certificate under `tests/spec/oracle/certificates/`.
 - `kernel.plans`: random problems, 10,000 under `--all`. A search of its own writes the certificate of the optimum, which both must
@@ -309,9 +319,11 @@ code 3. `retile plan` writes that scope unless `--one-dim` is given, and it rest
   all that can be said for them. The label `slow` runs a million of them.
 - `kernel.planner`: what `retile plan --one-dim --certificate` writes, of 10,000 random problems under the label `slow`.
 - `kernel.certify`: texts, as both programs read and certify them. They are the certificates of the tree, damaged ones, and
-  forged ones with Programs that are right; 150,000 under the label `slow`. Of 150,017 on 2026-11-28 no answer differed: 38,542
+  forged ones with Programs that are right, each also with a claim of `scope several_dims`; 250,000 under the label `slow`. Of 150,017 on 2026-11-28 no answer differed: 38,542
   certified, 66,895 not, 2,753 without a theorem, 2,534 wrong, 330 that claim nothing and 38,963 refused.
 - `kernel.certify_mutants`: mistakes in `program/certificate.v`, which reads the lines. Each shows in an answer.
+- `kernel.along_plans`: what `retile plan` writes by default, and the same with more claimed.
+- `kernel.along_mutants`: mistakes in `program/along.v`. Each breaks the proof, and shows in an answer.
 
 The kernel may take at most 20 times the time of `spec/`. It took about 4 times. It has no limits on its work, so
 nothing is compared where `spec/` decides nothing.
@@ -412,8 +424,22 @@ Somebody who knows the theorems and [program.md](../reference/program.md) alone 
 | `holds`, `box_of` | Device d has the shape and the elements of the tile at its base offset, and these are what the Program's end says. |
 | `cost_of` | Fig. 11: an allgather its new tile, an alltoall and an allpermute the old one, a slice nothing. |
 | `even_tiling`, `ends_of` | An end as the certifier takes it: over all devices, blocks that are all alike, without order, halo and addends. |
-| `certify_claims` | Certified, where the certifier accepts the lines; nothing where a fact, a sum or `scope several_dims` is claimed. |
-| `optimality_of`, `in_scope` | Optimal: within the bound, at the cost of the lower bound, and by steps of Fig. 10 alone. |
+| `certify_claims` | Certified, where the certifier accepts the lines; nothing where a fact or a sum is claimed. |
+| `optimality_of`, `in_scope` | Optimal: within the bound, at the cost of the lower bound, and by steps of the scope alone. |
+
+`certified_bound_along` and `certified_optimal_along` rest on these:
+
+| Definition | It says |
+|---|---|
+| `tilemap`, `balanced` | The shape of all tiles, and by device the number of its tile in each dimension. Each tile is on as many devices. |
+| `along_step` | From such a map to another one: a slice along one dimension, a permutation of tiles, or the two below. |
+| `gather_along` | An allgather by n_i along each dimension i, 1 where none: tile t becomes the one with the numbers t_i div n_i. |
+| `moved`, `off_size`, `onto_size` | A digit that an alltoall moves: off dimension i, onto dimension j, of size n. What the digits cover of a dimension that they leave, or enter. |
+| `alltoall_along` | A dimension loses the digits at its end. The number in those that enter is put behind what stands there, the slowest first. |
+| `can_move`, `after_moving` | No dimension both loses and gains; there are as many tiles, and elements to cut. The shape afterwards. |
+| `along_op` | What it costs, by Fig. 11: an allgather its new tile, an alltoall and a permutation theirs, a slice nothing. A step with all n_i = 1 does nothing and is priced like the others, which makes no sequence cheaper. |
+| `places` | Device d has the shape and the elements of its tile in the map, and these are what the Program's end says. |
+| `boxes_of` | An end as the certifier takes it: over all devices, in any order, tiles of one box each, all alike. |
 
 What a merged step is: `merged_allgathers` compares one `allgather_dims` with allgathers of rows of several devices that leave tiles of
 the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls of such rows.
@@ -452,9 +478,13 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
   form a peak have a replacement within the bound of the shape D P A P G, each step optional. An edge has one of the
   shape P A P G G, or its mirror image. Not tried in Rocq; solvers prove the cases. Nothing here depends on it, as
   `lemma_6_5_multi` and `S12_multi` say what costs and certificates need.
-- **S13 (b) to (f)**, steps along several dimensions at once, which plans have by default. Not tried in Rocq; enumeration and forged
-  certificates hold it, and an argument on paper ([statements.md](statements.md#steps-along-several-dimensions)). Certificates with
-  `scope several_dims` depend on it.
+- **S13 (d) and (f)**, upper bounds of OPT and what the planner searches. Not tried in Rocq; enumeration holds them. No
+  certificate depends on them.
+- **That steps of Programs are those of `along_step`**: `after` of an `allgather_dims` or an `alltoall_dims` on tiles as a tile map says
+  is what `gather_along` or `alltoall_along` says. Not tried in Rocq. `certified_optimal_along` says that no sequence of `along_step`
+  is cheaper than the Program, not that the Program is one of them.
+- **That `certified_bound` holds with `scope several_dims`**, of sequences between assignments. It needs that each `phys_step` is an
+  `along_step` of its cost; not tried.
 - **Certificates of sums** (PS1, PS5), **facts**, and **U1 to U3**. Not tried in Rocq; solvers prove parts of them.
 - **Merging** of steps over the same dimensions (Sec. 7.1, E21). Not tried in Rocq; solvers prove it.
 - **Parts of S4 and S6** in [statements.md](statements.md): that only sequences with the fewest alltoalls need testing,
@@ -839,7 +869,15 @@ def programs(work, judge, seed, count):
 # ---- certificates in text ----
 
 CERTIFIED = (*FIELDS, "certified", "devices", "global", "from", "to", "scope", "lower_bound", "optimal")
-SILENT = re.compile(rb"^\s*(fact|scope)\b|retile\.program/2", re.MULTILINE)  # what no theorem of the kernel is about
+FACT = re.compile(rb"^\s*fact\b", re.MULTILINE)
+SEVERAL = re.compile(rb"^\s*scope\b", re.MULTILINE)
+
+
+def silent(text):
+    """Whether the text may claim something that no theorem of the kernel is about."""
+    return FACT.search(text) or b"retile.program/2" in text and not SEVERAL.search(text)
+
+
 CLAIMS = (b"lower_bound 4", b"lower_bound 0", b"potential [4] 0 4", b"potential [2,2] 4 4", b"potential [0] 0 4", b"refuted [2] []",
           b"refuted [2,2] [[0,1,2]]", b"refuted [2] [[0,1]]", b"scope several_dims", b"scope one_dim", b"addends [4] 2 4", b"addends [4] 0 4",
           b"fact end [2]", b"fact", b"end", b"end 4", b"# a comment", b"retile.program/1", b"from [4]", b"allpermute pairs=[]", b"view [2,2]")
@@ -873,13 +911,28 @@ def forged(work, queries, seed, count):
                 yield file.read(int(size))
 
 
+def widened(dice, text):
+    """The Program with a claim among steps along several dimensions: around the one that it has, or any."""
+    bound = int((re.search(rb"lower_bound (\d+)", text) or [b"", b"4"])[1])
+    lines = [line for line in text.split(b"\n") if line and not re.match(rb"(potential|refuted|addends|scope|lower_bound|end)\b", line)]
+    if dice.random() < 0.3:  # the same ends as version 2 writes them, and such as are not even
+        lines = [line.replace(b"retile.program/1", b"retile.program/2") for line in lines]
+        marks = dice.choice([[b""], [b"@"], [b"", b"@", b"=", b"~"]])
+        lines = [re.sub(rb"(\d)\{", lambda at: at[1] + dice.choice(marks) + b"{", line) if line.startswith((b"from", b"to")) else line
+                 for line in lines]
+    claim = dice.choice([bound, bound + 1, max(bound - 1, 0), dice.randrange(2 * bound + 4), bound + dice.randrange(bound + 4)])
+    return b"\n".join([*lines, b"scope several_dims", b"lower_bound %d" % claim, b"end", b""])
+
+
 def certificate_texts(work, queries, seed, count, paths):
-    """The files, damaged ones, and forged ones."""
+    """The files, damaged ones, forged ones, and forged ones among steps along several dimensions."""
     dice, base = random.Random(seed), [Path(path).read_bytes() for path in paths]
     yield from base
     for _ in range(count // 2):
         yield damaged(dice, dice.choice(base))
-    yield from forged(work, queries, seed, count)
+    for text in forged(work, queries, seed, count):
+        yield text
+        yield widened(dice, text)
 
 
 def certified_otherwise(work, judge, texts, kernel_program):
@@ -892,11 +945,13 @@ def certified_otherwise(work, judge, texts, kernel_program):
             what = "undecided"
         elif "reason: no_theorem" in other[1]:
             what = "no theorem"
-            if one[0] == 2 or not SILENT.search(texts[k]) or not any(line.startswith("certified: ") for line in one[1]):
+            if one[0] == 2 or not silent(texts[k]) or not any(line.startswith("certified: ") for line in one[1]):
                 differ.append(k)
         else:
             said = {line.split(": ")[0]: line.split(": ", 1)[1] for line in other[1]}
             what = "refused" if other[0] == 2 else f"certified {said['certified']}" if "certified" in said else "wrong"
+            if "scope several_dims" in texts[k].decode("latin1") and "certified" in said:
+                what = "several dimensions, " + what
             if said.get("certified") == "true":
                 what += f", optimal {said['optimal']}"
             if one != other:
@@ -918,7 +973,8 @@ def certify(work, queries, judge, seed, count, paths):
         print(f"{what:36} {number:9}")
     print(f"{sum(total.values())} certificates")
     for what in ("certified true, optimal true", "certified true, optimal false", "certified true, optimal not comparable", "certified false",
-                 "certified nothing", "no theorem", "wrong", "refused"):
+                 "certified nothing", "no theorem", "wrong", "refused", "several dimensions, certified true, optimal true",
+                 "several dimensions, certified true, optimal false", "several dimensions, certified false"):
         if not total[what]:
             sys.exit(f"kernel.py: no text is {what}")
 
@@ -944,6 +1000,60 @@ def certify_mutants(work, queries, judge, paths):
         with contextlib.redirect_stdout(io.StringIO()):
             differ, _ = certified_otherwise(work, judge, texts, folder / "retile-kernel")
         if bool(differ) != bool(line):  # a control: without a mistake nothing differs
+            sys.exit(f"kernel.py: mutant {name} {'gives the answers of spec/' if line else 'differs from spec/'}")
+        if line:
+            kept.append(name)
+    print(f"{len(kept)} mistakes found: {', '.join(kept)}")
+
+
+def along_plans(work, judge, retile, count):
+    """What `retile plan` writes by default, and the same with more claimed."""
+    dice, texts = random.Random(1), []
+    for _ in range(count):
+        mesh, one, other = draw_problem(dice)
+        done = run(retile, "plan", "--mesh", mesh, one, other, "--certificate", "-", cwd=work, limit=False)
+        if done.returncode != 3:  # not too large
+            text = good(done, f"retile plan --mesh {mesh} '{one}' '{other}'").stdout.encode()
+            if SEVERAL.search(text):
+                bound = int(re.search(rb"^lower_bound (\d+)", text, re.MULTILINE)[1])
+                texts += [text, *(text.replace(b"lower_bound %d" % bound, b"lower_bound %d" % claim)
+                                  for claim in (bound + 1, bound + dice.randrange(1, bound + 2)))]
+    differ, total = certified_otherwise(work, judge, texts, work / "retile-kernel")
+    if differ:
+        sys.exit(f"kernel.py: {len(differ)} answers about certificates differ")
+    for what, number in sorted(total.items()):
+        print(f"{what:50} {number:9}")
+    for what, least in (("certified true, optimal true", count // 4), ("certified false", 1)):
+        if total["several dimensions, " + what] < least:
+            sys.exit(f"kernel.py: too few are {what}")
+
+
+def along_mutants(work, queries, judge, most, paths):
+    """Each mistake in the certifier among steps along several dimensions breaks its proof, and shows in an answer."""
+    text = (SOURCE / "program/along.v").read_text()
+    folder = work.with_name(work.name + "-along-mutant")
+    for file in files():
+        for part in (file, file[:-2] + ".vo"):
+            (folder / part).parent.mkdir(parents=True, exist_ok=True)
+            (folder / part).write_bytes((work / part).read_bytes())
+    texts = [one for one in certificate_texts(work, queries, 5, 4000, paths) if b"scope several_dims" in one]
+    proofs, kept = ("facts/digits.v", "facts/along_steps.v", "theorems/along_sound.v"), []
+    for line in ["", *(SOURCE / "along_mutants.txt").read_text().splitlines()]:
+        if line.startswith("#") or len(kept) == most:
+            continue
+        name, old, new = (cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line)) if line else ("none", "", "")
+        if line and text.count(old) != 1:
+            sys.exit(f"kernel.py: mutant {name}: its text stands {text.count(old)} times in along.v")
+        (folder / "program/along.v").write_text(text.replace(old, new) if line else text)
+        for file in ("program/along.v", "program/certificate.v"):
+            good(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder), f"mutant {name}")
+        proved = all(run("coqc", "-q", "-R", folder, "retile", "-w", "none", file, cwd=folder).returncode == 0 for file in proofs)
+        if proved == bool(line):  # a control: without a mistake all is proved, and nothing differs
+            sys.exit(f"kernel.py: mutant {name} is {'proved sound' if line else 'not proved'}")
+        extract_checker(folder)
+        with contextlib.redirect_stdout(io.StringIO()):
+            differ, _ = certified_otherwise(work, judge, texts, folder / "retile-kernel")
+        if bool(differ) != bool(line):
             sys.exit(f"kernel.py: mutant {name} {'gives the answers of spec/' if line else 'differs from spec/'}")
         if line:
             kept.append(name)
@@ -1018,7 +1128,7 @@ def program_mutants(work, judge, most):
 
 def main(words):
     verbs = {"build": 1, "assumptions": 1, "coqchk": 1, "document": 3, "compare": 5, "certificates": 3, "planner": 4, "mutants": 2, "checker": 1, "programs": 4,
-             "program_mutants": 2, "certify": 6, "certify_mutants": 4}
+             "program_mutants": 2, "certify": 6, "certify_mutants": 4, "along_mutants": 5, "along_plans": 4}
     if not words or words[0] not in verbs or len(words) - 1 < verbs[words[0]]:
         sys.exit(__doc__)
     verb, work, rest = words[0], Path(words[1]).resolve(), words[2:]
@@ -1044,6 +1154,10 @@ def main(words):
         certify(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]), int(rest[3]), rest[4:])
     elif verb == "certify_mutants":
         certify_mutants(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), rest[2:])
+    elif verb == "along_plans":
+        along_plans(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]))
+    elif verb == "along_mutants":
+        along_mutants(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]), rest[3:])
     elif verb == "planner":
         planner(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]))
     else:

@@ -121,7 +121,7 @@ class Kernel(Case):
     def test_plans(self):
         for words, code, program, bound in (
                 (["--one-dim", *SWAP], 0, "right", "certified"),
-                (["--mesh", "x:2,y:2", "[2{x}4, 2{y}4]", "[4, 4]"], 0, "right", "no_theorem"),
+                (["--mesh", "x:2,y:2", "[2{x}4, 2{y}4]", "[4, 4]"], 0, "right", "certified"),
                 (["--mesh", "x:2", "sum{x}[4]", "[4]"], 0, "right", "no_theorem"),
                 (["--mesh", "x:4", "[4]", "[1{x}4]"], 0, "right", "trivial"),
                 (["--mesh", "x:4", "--cost", "bytes", "[1{x}4]", "[4]"], 0, "right", "no_certificate"),
@@ -134,6 +134,9 @@ class Kernel(Case):
         self.assertEqual(line, "retile-kernel, which is proved, says: the Program is right; no sequence of collectives along one dimension each "
                                "costs less than 18\n")
         self.assertEqual(done.stdout.removesuffix(line), retile("plan", "--one-dim", *SWAP).stdout)
+        done = retile("plan", "--kernel", "--mesh", "x:2,y:2", "[2{x}4, 2{y}4]", "[4, 4]")
+        self.assertEqual(done.stdout.splitlines()[-1], "retile-kernel, which is proved, says: the Program is right; no sequence of collectives along "
+                                                       "one or several dimensions costs less than 16")
         done = retile("plan", "--kernel", "--one-dim", *SWAP, "--certificate", "-")
         self.assertEqual((done.returncode, done.stderr, done.stdout), (0, line, retile("plan", "--one-dim", *SWAP, "--certificate", "-").stdout))
 
@@ -157,11 +160,12 @@ class Kernel(Case):
         proof = retile("plan", "--one-dim", *SWAP, "--certificate", "-").stdout
         dearer = proof.replace("lower_bound 18", "lower_bound 17").replace(" 18\n", " 17\n").replace(" 18 ", " 17 ")
         nothing = proof[:proof.index("lower_bound")]
-        several = nothing + "scope several_dims\nlower_bound 18\nend\n"
+        several = nothing + "scope several_dims\nlower_bound 12\nend\n"
         for text, code, optimal_code, last in (
                 (proof, 0, 0, "optimal: true"), (dearer, 0, 1, "optimal: false"), (nothing, 3, 1, "certified: nothing"),
                 (proof.replace("lower_bound 18", "lower_bound 19"), 1, 1, "certified: false"),
-                (several, 3, 3, "# undecided: no theorem of the kernel is about steps along several dimensions")):
+                (several, 0, 1, "optimal: false"), (several.replace("bound 12", "bound 13"), 1, 1, "certified: false"),
+                (proof.replace("lower_bound", "fact whole [0]\nlower_bound", 1), 3, 3, "# undecided: no theorem of the kernel is about facts")):
             with self.subTest(last=last):
                 self.assertEqual((certify(text=text)[0], certify("--optimal", text=text)[0]), (code, optimal_code))
                 self.assertEqual(certify("-", text=text)[1].splitlines()[-1], last)

@@ -6,7 +6,7 @@
 From Coq Require Import Ascii String.
 From mathcomp Require Import all_ssreflect.
 Require Import notation program meaning check reader.
-Require certify.
+Require certify along.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -132,7 +132,29 @@ Definition ends_of (P : program) : option certify.program :=
   if (even_tiling (devices P) (from P), even_tiling (devices P) (to P)) is (Some F, Some T)
   then Some (certify.Program (devices P) F T) else None.
 
-Inductive silence := Of_several_dims | Of_sums | Of_facts.
+(* An end among steps along several dimensions: over all devices, in any order, *)
+(* tiles that are one box each, all alike.  The shape, and where each begins.   *)
+Definition block_extent (e : dim) : option nat :=
+  let N := tile_count (digits e) in
+  let even c := if [&& 0 < whole e, c * N == whole e, before e == 0 & behind e == 0] then Some c else None in
+  match cut_by e with
+  | Blocks c | Dealt c => even c
+  | Balanced => even (whole e %/ N)
+  | _ => None
+  end.
+Definition one_run (s : side) : bool := if s is These ls then ls == iota (head 0 ls) (size ls) else true.
+Definition is_box (c : seq nat) (h : holding) : bool :=
+  if h is Sides ss then all one_run ss && (map side_size ss == c) else false.
+Definition begins (h : holding) : seq nat := if h is Sides ss then [seq side_at s 0 | s <- ss] else [::].
+Definition boxes_of (D : nat) (T : tiling) : option (seq nat * seq (seq nat)) :=
+  if T is Grid es P order _ then
+    let cs := map block_extent es in
+    let c := pmap id cs in
+    let hs := [seq holding_of T d | d <- iota 0 D] in
+    if [&& P == D, all isSome cs & all (is_box c) hs] then Some (c, map begins hs) else None
+  else None.
+
+Inductive silence := Of_sums | Of_facts.
 Inductive certified :=
   | Nothing_claimed
   | No_theorem of silence
@@ -141,7 +163,12 @@ Inductive certified :=
 Definition certify_claims (version : nat) (P : program) (c : claims) : certified :=
   if ~~ on_cost c && (fact_count c == 0) then Nothing_claimed
   else if 0 < fact_count c then No_theorem Of_facts
-  else if several c then No_theorem Of_several_dims
+  else if several c then
+    if (boxes_of (devices P) (from P), boxes_of (devices P) (to P)) is (Some (c1, us), Some (c2, vs)) then
+      let g := global_of (from P) in
+      if along.certify_along (devices P) g c1 c2 [seq p.1 ++ p.2 | p <- zip us vs] (certify.lower_bound (lines c))
+      then Is_certified g c1 c2 else Not_certified
+    else Not_certified
   else if version == 2 then No_theorem Of_sums
   else if ends_of P is Some E then
     if certify.certify E (lines c)
@@ -149,9 +176,11 @@ Definition certify_claims (version : nat) (P : program) (c : claims) : certified
     else Not_certified
   else Not_certified.
 
-(* Steps that are among those of the scope: these of Fig. 10.                   *)
-Definition in_scope (st : step) : bool :=
+(* Steps that are among those of the scope: these of Fig. 10, and with `wide`   *)
+(* those along several dimensions.                                              *)
+Definition in_scope (wide : bool) (st : step) : bool :=
   match move_of st with
+  | Allgather_dims _ _ _ | Alltoall_dims _ _ _ _ => wide
   | Dynslice _ _ _ | Dynslice_part _ _ _ _ | Allgather _ _ | Alltoall _ _ _ _ | Allpermute _ | Pairs _ => true
   | _ => false
   end.
@@ -161,6 +190,6 @@ Inductive optimality := Not_claimed | Not_comparable | Optimal | Not_optimal.
 Definition optimality_of (P : program) (v : verdict) (c : claims) : optimality :=
   let C := certify.lower_bound (lines c) in
   if ~~ on_cost c then Not_claimed
-  else if ~~ ((C <= v_cost v) && all in_scope (steps P)) then Not_comparable
+  else if ~~ ((C <= v_cost v) && all (in_scope (several c)) (steps P)) then Not_comparable
   else if (v_height v <= check_bound P) && (v_cost v == C) then Optimal
   else Not_optimal.

@@ -207,6 +207,7 @@ Result<KernelOnPlan> ask_kernel(const Plan& plan, double seconds) {
       bound_of(certificate_text(*program, to_text(*certificate)), plan.lower_bound, seconds);
   if (!bound) return refuse(bound.error());
   out.lower_bound = *bound;
+  out.scope = certificate->scope;
   return out;
 }
 
@@ -240,7 +241,7 @@ std::string kernel_line(const KernelOnPlan& says, const Plan& plan) {
   std::string bound;
   switch (says.lower_bound) {
     case KernelBound::certified:
-      bound = fmt::format("no sequence of {} costs less than {}", scope_words(Scope::one_dim),
+      bound = fmt::format("no sequence of {} costs less than {}", scope_words(says.scope),
                           plan.lower_bound);
       break;
     case KernelBound::no_theorem:

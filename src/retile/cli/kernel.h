@@ -32,7 +32,7 @@ enum class KernelSays {
 /// What retile-kernel says of the lower bound of a plan.
 enum class KernelBound {
   certified,
-  no_theorem,      ///< none is about sums or steps along several dimensions
+  no_theorem,      ///< none is about sums
   trivial,         ///< 0, which needs no proof
   no_certificate,  ///< retile has no proof of it that could be checked
   nothing,         ///< a limit was reached
@@ -41,6 +41,7 @@ enum class KernelBound {
 struct KernelOnPlan {
   KernelSays program = KernelSays::nothing;  ///< whether it calls the plan's Program right
   KernelBound lower_bound = KernelBound::nothing;
+  Scope scope = Scope::one_dim;  ///< the steps of which the bound is certified
   [[nodiscard]] bool reached_limit() const {
     return program == KernelSays::nothing || lower_bound == KernelBound::nothing;
   }

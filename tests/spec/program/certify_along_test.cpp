@@ -142,6 +142,16 @@ TEST(CertifyAlong, version_2_says_the_same) {
   EXPECT_EQ(judge(program_of("x:2", "[2{x}3]", "[3]", "2"), 1), "tiling");
 }
 
+TEST(CertifyAlong, tiles_in_several_boxes_are_not_even) {
+  // One allgather leads there, at a cost of 16, but the tiles of dimension 0 begin at 0 and 2.
+  const std::string from = "[4{x}4+4, 2{y}4]", to = "[4{x}4+4, 4]";
+  EXPECT_EQ(judge(program_of("x:2,y:2", from, to, "2"), 16), "tiling");
+  EXPECT_EQ(judge(program_of("x:2,y:2", from, to, "2"), 24), "tiling");
+  // Dealt out in one round they are blocks.
+  EXPECT_EQ(judge(program_of("x:2,y:2", "[4@{x}8, 2{y}4]", "[4={x}8, 4]", "2"), 16), "certified");
+  EXPECT_EQ(judge(program_of("x:2,y:2", "[4@{x}8, 2{y}4]", "[4={x}8, 4]", "2"), 17), "allgather");
+}
+
 TEST(CertifyAlong, beyond_its_limit_it_is_undecided) {
   EXPECT_EQ(judge(program_of("x:2,y:2", "[2{x}4, 2{y}4]", "[4, 4]"), 16, 10), "undecided");
 }
