@@ -183,9 +183,8 @@ std::vector<std::unique_ptr<Verb>> verbs_of(const Engines& engines) {
     out.push_back(make());
   }
   for (const auto make : {make_prove_verb, make_run_verb}) out.push_back(make(engines));
-  for (const auto make :
-       {make_convert_verb, make_explain_verb, make_grad_verb, make_partition_verb,
-        make_rewrite_verb}) {
+  for (const auto make : {make_convert_verb, make_explain_verb, make_grad_verb, make_partition_verb,
+                          make_rewrite_verb}) {
     out.push_back(make());
   }
   return out;

@@ -843,8 +843,8 @@ class ModuleRun {
         };
         auto out = type_.bytes == 4 ? with(float{}) : with(double{});
         // Where nothing but zeros should be, nothing is rounded, either.
-        const double most = std::max(most_tolerance * (out ? out->largest : 0),
-                                     std::numeric_limits<double>::min());
+        const double most =
+            std::max(most_tolerance * (out ? out->largest : 0), std::numeric_limits<double>::min());
         if (!out || (out->is_finite && out->tolerance <= most)) return out;
       }
     }
