@@ -483,8 +483,6 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
 - **That steps of Programs are those of `along_step`**: `after` of an `allgather_dims` or an `alltoall_dims` on tiles as a tile map says
   is what `gather_along` or `alltoall_along` says. Not tried in Rocq. `certified_optimal_along` says that no sequence of `along_step`
   is cheaper than the Program, not that the Program is one of them.
-- **That `certified_bound` holds with `scope several_dims`**, of sequences between assignments. It needs that each `phys_step` is an
-  `along_step` of its cost; not tried.
 - **Certificates of sums** (PS1, PS5), **facts**, and **U1 to U3**. Not tried in Rocq; solvers prove parts of them.
 - **Merging** of steps over the same dimensions (Sec. 7.1, E21). Not tried in Rocq; solvers prove it.
 - **Parts of S4 and S6** in [statements.md](statements.md): that only sequences with the fewest alltoalls need testing,

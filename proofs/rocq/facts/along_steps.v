@@ -189,4 +189,56 @@ move=> st; have lt' := along_to st; case: p st => [i n|ns|ds|] //= st _.
 by case: st => _ [e _]; split; [apply: By_permute|left; rewrite e].
 Qed.
 
+(* ---- the steps of Fig. 10 are among them ----                                *)
+Lemma phys_along (p : phys) s s' : phys_step g p s s' -> exists q, step q s s' /\ along_op q = phys_op p.
+Proof.
+case: p => [[i n|i n|i j n]|] st.
+- case: (st) => bs [ws ef]; have ltc := balanced_localtype bs; have zc := localtype_size ltc.
+  have lt' := weak_step_to ws; case/wgatherP: ws => _ n1 lti dn es.
+  have zn : size (upd (nseq (size g) 1) i n) = size g by rewrite size_upd size_nseq.
+  have nE k : k < size g -> nth 0 (upd (nseq (size g) 1) i n) k = if k == i then n else 1.
+    by move=> kg; rewrite nth_upd size_nseq -zc lti andbT nth_nseq zc kg.
+  exists (along_gather (upd (nseq (size g) 1) i n)); split=> //; split=> //.
+  + rewrite es; apply: (@eq_nth _ 0); first by rewrite size_upd size_map size_zip zn zc minnn.
+    move=> k; rewrite size_upd => kc; rewrite nth_zipM; last by rewrite zn zc.
+    rewrite nE; last by rewrite -zc.
+    by rewrite nth_upd lti andbT; case: eqP => [->|_]; rewrite ?muln1.
+  + exact: localtype_divides lt'.
+  move=> d; rewrite ef /=; have zt := balanced_size d bs; apply: (@eq_nth _ 0) => [|k].
+    by rewrite size_upd size_map size_zip zn zt zc minnn.
+  rewrite size_upd zt => kc; rewrite (nth_map (0, 0)); last by rewrite size_zip zn zt zc minnn -zc.
+  rewrite nth_zip; last by rewrite zn zt.
+  rewrite /= nE; last by rewrite -zc.
+  by rewrite /gather_tile nth_upd zt lti andbT; case: eqP => [->|_]; rewrite ?divn1.
+- by exists (along_slice i n).
+- case: (st) => bs [ws ef]; have ltc := balanced_localtype bs; have zc := localtype_size ltc.
+  case/walltoallP: ws => _ n1 d1 d2 [lti ltj ij es]; have n0 := ltnW n1.
+  have ji : (j == i) = false by rewrite eq_sym (negPf ij).
+  have oE k : off_size [:: (i, j, n)] k = if i == k then n else 1 by rewrite off_cons muln1.
+  have wE k : onto_size [:: (i, j, n)] k = if j == k then n else 1 by rewrite onto_cons muln1.
+  exists (along_alltoall [:: (i, j, n)]); split=> //; split=> //.
+  + rewrite /can_move /= -zc lti ltj n0 /=; apply/allP => k; rewrite mem_iota /= add0n => kc; rewrite oE wE.
+    case: (i =P k) => [<-|ik]; last by rewrite /= dvd1n; case: eqP => [<-|_] /=; rewrite ?d2 ?dvd1n.
+    by rewrite ji /= dvd1n orbT dvdn_divRL ?(localtype_dvd ltc) // mulnC d1.
+  + rewrite es; apply: (@eq_nth _ 0); first by rewrite !size_upd size_after_moving.
+    move=> k; rewrite !size_upd => kc; rewrite after_movingE // oE wE !nth_upd !size_upd lti ltj !andbT (eq_sym k) (eq_sym k i).
+    case: (j =P k) => [<-|_]; first by rewrite (negPf ij) muln1.
+    by rewrite divn1; case: eqP => [<-|_]; rewrite ?muln1.
+  move=> d; rewrite ef /=; have zt := balanced_size d bs; apply: (@eq_nth _ 0) => [|k].
+    by rewrite size_alltoall size_alltoall_along.
+  rewrite size_alltoall zt => kc; rewrite nth_alltoall_along ?zt // oE /= divn1.
+  rewrite /alltoall_tile !nth_upd !size_upd zt lti ltj !andbT (eq_sym k) (eq_sym k i).
+  case: (j =P k) => [<-|_]; first by rewrite (negPf ij) divn1.
+  by case: eqP => [<-|_]; rewrite ?divn1.
+by exists along_permute.
+Qed.
+
+Lemma phys_along_sequence s v s' : sequence (@phys_step D g) s v s' ->
+  exists w, sequence step s w s' /\ cost_of along_op (@tilemap_size D) s w = cost_of phys_op (@tilemap_size D) s v.
+Proof.
+elim: v s => [|[p s1] v IH] s /=; first by exists [::].
+case=> /phys_along[q [st eo]] /IH[w [sq ec]]; exists ((q, s1) :: w); split=> //.
+by rewrite !cost_cons ec eo.
+Qed.
+
 End Steps.

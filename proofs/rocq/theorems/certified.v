@@ -6,7 +6,8 @@
 From mathcomp Require Import all_ssreflect.
 Require Import notation fig06_syntax fig07_base_offsets fig11_cost def4_sequences def6_devices.
 Require Import fig10_low_level sec7_low_level points base_offset_maps fig10_physical tile_maps certify_sound.
-Require Import along along_sound.
+Require Import along along_steps along_sound.
+Require sequences optimality.
 Require certify check check_correct.
 Require Import program meaning certificate.
 Set Implicit Arguments.
@@ -160,37 +161,6 @@ case eF: (even_tiling _ _) => [F|] //; case eT: (even_tiling _ _) => [T|] //.
 by case: ifP => // cert _; exists F, T.
 Qed.
 
-(* Of every sequence of Fig. 10, over several axes, from what `from` says to    *)
-(* what `to` says.                                                              *)
-Theorem certified_bound version P c g f t : ~~ several c -> certify_claims version P c = Is_certified g f t ->
-  forall (H : mesh) (a1 a2 : assignment H [finType of 'I_(devices P)]) v,
-  is_assignment a1 -> holds a1 (from P) -> holds a2 (to P) ->
-  sequence (@multi_step H _) a1 v a2 ->
-  certify.lower_bound (lines c) <= def4_sequences.cost_of multi_op (@assignment_size H _) a1 v.
-Proof.
-move=> one /(certified_ends one)[F [T [eF eT cert]]] H a1 a2 v wa h1 h2 sq.
-have [wa2 _] := multi_ends wa sq.
-exact: (certify_sound cert wa (holds_stands eF wa h1) (holds_stands eT wa2 h2) sq).
-Qed.
-
-(* `optimal: true`: the Program is right, keeps the bound, and costs no more    *)
-(* than any of these sequences.                                                 *)
-Theorem certified_optimal version P c g f t : known_program P -> ~~ several c ->
-  check.first_wrong (check.check P) = None ->
-  certify_claims version P c = Is_certified g f t -> optimality_of P (check.check P) c = Optimal ->
-  let n := size (steps P) in
-  [/\ right P, height P n <= bound P, all (in_scope false) (steps P)
-    & forall (H : mesh) (a1 a2 : assignment H [finType of 'I_(devices P)]) v,
-      is_assignment a1 -> holds a1 (from P) -> holds a2 (to P) -> sequence (@multi_step H _) a1 v a2 ->
-      cost P n <= def4_sequences.cost_of multi_op (@assignment_size H _) a1 v].
-Proof.
-move=> kn one ok cert opt n; have := check_correct.check_figures kn; rewrite ok -/n => -[hE cE bE].
-move: opt; rewrite /optimality_of (negPf one) hE cE bE; do 2 (case: ifP => // /negbFE); move=> /andP[_ scope].
-case: ifP => // /andP[high /eqP costE] _; split=> //.
-  by apply/(check_correct.check_sound_and_complete kn).
-by rewrite costE; apply: certified_bound one cert.
-Qed.
-
 (* With scope several_dims: of every sequence of slices, and of allgathers,     *)
 (* alltoalls and permutations along any number of dimensions.                   *)
 Theorem certified_bound_along version P c g f t : 0 < devices P -> several c ->
@@ -214,7 +184,54 @@ by rewrite (eq_map (f2 := fun d : 'I_(devices P) => certify.offsets c1 (s1.2 d) 
   rewrite -o1 -o2.
 Qed.
 
+(* Of every sequence of Fig. 10, over several axes, from what `from` says to    *)
+(* what `to` says.                                                              *)
+Lemma holds_places D (H : mesh) (a : assignment H [finType of 'I_D]) T : holds a T -> places (phys_of a) T.
+Proof.
+case=> _ h d; have := h d; rewrite /box_of.
+suff -> : tile_map (beta a) d = certify.offsets (phys_of a).1 ((phys_of a).2 d) by [].
+by rewrite /= ffunE /tile_map /= /base_offset_map base_offsetsE.
+Qed.
 
+Theorem certified_bound version P c g f t : certify_claims version P c = Is_certified g f t ->
+  forall (H : mesh) (a1 a2 : assignment H [finType of 'I_(devices P)]) v,
+  is_assignment a1 -> holds a1 (from P) -> holds a2 (to P) ->
+  sequence (@multi_step H _) a1 v a2 ->
+  certify.lower_bound (lines c) <= def4_sequences.cost_of multi_op (@assignment_size H _) a1 v.
+Proof.
+move=> cert H a1 a2 v wa h1 h2 sq; have [wa2 eg] := multi_ends wa sq.
+case: (boolP (several c)) => [sev|one]; last first.
+  have [F [T [eF eT ok]]] := certified_ends one cert.
+  exact: (certify_sound ok wa (holds_stands eF wa h1) (holds_stands eT wa2 h2) sq).
+have [wH w1] := andP wa; have [_ w2] := andP wa2; have [g1 _] := h1.
+have ph := multi_phys_sequence wH sq; rewrite g1 in ph eg.
+have [w [sqw ew]] := phys_along_sequence (sequences.sequence_impl (fun p a b (st : optimality.phys_ok _ _ p a b) => st.1) ph).
+rewrite -multi_phys_cost -ew; apply: (certified_bound_along (has_devices wa) sev cert) sqw.
+- by rewrite -g1; apply: phys_balanced.
+- by rewrite -eg; apply: phys_balanced.
+- exact: holds_places h1.
+exact: holds_places h2.
+Qed.
+
+(* `optimal: true`: the Program is right, keeps the bound, and costs no more    *)
+(* than any of these sequences.                                                 *)
+Theorem certified_optimal version P c g f t : known_program P ->
+  check.first_wrong (check.check P) = None ->
+  certify_claims version P c = Is_certified g f t -> optimality_of P (check.check P) c = Optimal ->
+  let n := size (steps P) in
+  [/\ right P, height P n <= bound P, all (in_scope (several c)) (steps P)
+    & forall (H : mesh) (a1 a2 : assignment H [finType of 'I_(devices P)]) v,
+      is_assignment a1 -> holds a1 (from P) -> holds a2 (to P) -> sequence (@multi_step H _) a1 v a2 ->
+      cost P n <= def4_sequences.cost_of multi_op (@assignment_size H _) a1 v].
+Proof.
+move=> kn ok cert opt n; have := check_correct.check_figures kn; rewrite ok -/n => -[hE cE bE].
+move: opt; rewrite /optimality_of hE cE bE; do 2 (case: ifP => // /negbFE); move=> /andP[_ scope].
+case: ifP => // /andP[high /eqP costE] _; split=> //.
+  by apply/(check_correct.check_sound_and_complete kn).
+by rewrite costE; apply: certified_bound cert.
+Qed.
+
+(* With scope several_dims.                                                     *)
 Theorem certified_optimal_along version P c g f t : known_program P -> several c ->
   check.first_wrong (check.check P) = None ->
   certify_claims version P c = Is_certified g f t -> optimality_of P (check.check P) c = Optimal ->
