@@ -146,6 +146,13 @@ class Runs(Case):
         self.moved(4, "--mesh", "x:2,y:2", "[5{x}10, 3]", "[3{x,y}10, 3]")
         self.moved(4, "--mesh", "x:4", "[2{x}8]", "[8]", "--direct")
 
+    def test_an_exchange_may_add(self):
+        text = self.moved(4, "--mesh", "x:4", "sum{x}[5, 3]", "[2{x}5, 3]", "--direct")
+        self.assertIn(", MPI_SUM);", text)
+        self.moved(4, "--mesh", "x:2,y:2", "max{x}[7]", "[4{y}7]", "--direct")
+        done = self.run_c(text.replace(", MPI_SUM);", ", MPI_OP_NULL);"), 4)
+        self.assertEqual(done.returncode, 1, done.stderr)
+
     def test_a_spoiled_program_says_so(self):
         text = self.moved(2, "--mesh", "a:2", "[6{a}12, 10]", "[12, 5{a}10]")
         spoiled = text.replace("alltoall(tile, (const int64_t[]){6, 10}, 1, 0,", "alltoall(tile, (const int64_t[]){6, 10}, 0, 1,")
