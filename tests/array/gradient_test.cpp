@@ -125,6 +125,11 @@ TEST(Gradient, of_an_array_within_and_names_that_are_taken) {
                      {.with_respect_to = {"y"}}),
             "y[i] = 3x[i]\ndy[i] = 2 * dz[i] * y[i]\nreturn dy\n");
 }
+TEST(Gradient, is_copied_only_where_it_is_returned) {
+  EXPECT_EQ(lines_of("array x[3] w[3]\ny[i] = x[i] + w[i]\nz[i] = -y[i]\nr[i] = z[i] + 1\n"
+                     "return r\n"),
+            "dy[i] = -dr[i]\ndx[i] = dy[i]\ndw[i] = dy[i]\nreturn dx, dw\n");
+}
 TEST(Gradient, keeps_tactics_and_layouts_of_inputs) {
   EXPECT_EQ(derived(header + "array x[4] : [2{a}4]\ny[i] = x[i] * x[i]\nreturn y\n"
                              "tactic tile x 0 by a:2\ntactic propagate\n")
@@ -141,6 +146,9 @@ TEST(Gradient, refuses_what_no_statement_writes) {
     EXPECT_EQ(lines_of(std::string("array x[6] w[3] z[4,4]\n") + statement + "\nreturn y\n"), part)
         << statement;
   }
+  EXPECT_EQ(
+      lines_of("array x[6] w[3]\ny[i] = x[i] + w[i+1]\nreturn y\n", {.with_respect_to = {"x"}}),
+      part);
   // Of what is read so nobody may want the gradient.
   EXPECT_EQ(
       lines_of("array x[6] w[3]\ny[i] += x[i+k] * w[k]\nreturn y\n", {.with_respect_to = {"w"}}),

@@ -67,6 +67,7 @@ return a, b
   expect(both, "right");
   expect(replaced(both, "return a, b\ndenotes", "return b, a\ndenotes"), "denotes return");
   expect(replaced(both, "return a, b\n}", "return b, a\n}"), "denotes return");
+  expect(replaced(both, "return a, b\ndenotes", "return a, a\ndenotes"), "refused");
 }
 TEST(Returns, the_verdict_names_the_value) {
   const std::string text = replaced(step, "{ mul z z }", "{ add z z }");
