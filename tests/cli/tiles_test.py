@@ -235,7 +235,7 @@ class Sim(Tiles):
         self.write("m.spmd", "")
         done = retile("run", self.path("m.spmd"), *self.backend, "--input-tiles", "{}.npy")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("a module makes its own parameters", done.stderr)
+        self.assertIn("a module's parameters and result are whole arrays", done.stderr)
 
 
 class Processes(Tiles):

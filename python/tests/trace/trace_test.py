@@ -10,7 +10,8 @@ import pytest
 import pyretile as rt
 from pyretile._trace import graph, numpy_front
 
-HAS_JAX = importlib.util.find_spec("jax") is not None
+# A folder of that name on the path is none.
+HAS_JAX = getattr(importlib.util.find_spec("jax"), "origin", None) is not None
 if HAS_JAX:
     import jax
     import programs_jax  # noqa: F401

@@ -151,6 +151,7 @@ set(modules
     programs/einsum.h
     programs/enclosure.h
     programs/local_ops.h
+    programs/operation_words.h
     programs/spmd.h
     programs/spmd_judge.h
     programs/spmd_text.h)
@@ -172,8 +173,8 @@ if(code LESS 100 OR NOT code LESS 300)
 endif()
 count_files(code ${modules})
 message("${code} lines of code more in: ${modules}")
-if(code LESS 300 OR NOT code LESS 1000)
-  complain("modules have ${code} lines, expected less than 1000")
+if(code LESS 300 OR NOT code LESS 1100)
+  complain("modules have ${code} lines, expected less than 1100")
 endif()
 foreach(needed IN ITEMS ${version_2} ${addends} ${modules} program/check.h program/blocks.h program/text.h program/tokens.h paper/fig11_cost.h paper/notation.h)
   if(NOT needed IN_LIST seen)

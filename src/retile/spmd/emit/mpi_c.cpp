@@ -270,6 +270,7 @@ class Writer {
     const CArray result = loops.array_of(module_.denotes->results[0], wholes);
     const std::string body = loops.taken_text();
     loops.free_others(result);
+    wholes.resize(module_.parameters);  // the others are freed as all arrays of the loops
     for (const CArray& array : wholes) {
       if (array.name != result.name) end += fmt::format("  free({});\n", array.name);
     }
