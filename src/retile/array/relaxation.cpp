@@ -50,11 +50,11 @@ Relaxation::Relaxation(const std::vector<std::vector<Weight>>& alone, std::vecto
 std::optional<Relaxation::Found> Relaxation::solve(const std::vector<std::vector<Weight>>& alone,
                                                    int most_sweeps) {
   std::vector<std::vector<double>> numbers;
-  double most = dear_;
+  double dearest = dear_;
   for (const auto& weights : alone) {
     numbers.emplace_back();
     for (const Weight& weight : weights) numbers.back().push_back(number_of(weight, dear_));
-    for (const Weight& weight : weights) most = std::max(most, number_of(weight, dear_));
+    for (const Weight& weight : weights) dearest = std::max(dearest, number_of(weight, dear_));
   }
   Found out;
   double least = std::numeric_limits<double>::infinity();
@@ -63,7 +63,7 @@ std::optional<Relaxation::Found> Relaxation::solve(const std::vector<std::vector
   for (int k = 0; k < most_sweeps && idle < 8; ++k) {
     const double before = bound;
     (void)sweep(numbers, true);
-    bound = std::max(bound, sweep(numbers, false) - most * most_rounding);
+    bound = std::max(bound, sweep(numbers, false) - dearest * most_rounding);
     auto values = decoded(numbers);
     improve(numbers, values);
     const double found = sum(numbers, values);
