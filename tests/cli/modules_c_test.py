@@ -151,7 +151,13 @@ class Denoted:
         for number, (name, layout) in enumerate(re.findall(r"(\w+) : (.*?)(?=, \w+ : |$)", head)):
             self.names.append(name)
             self.arrays.append(self.parameter(number, layout, module))
-        self.words = re.findall(r'"[^"]*"|[()]|[^\s()]+', re.search(r"^denotes (.*)$", module, re.M)[1])
+        self.parameters = list(self.arrays)
+        self.block = re.search(r"^denotes (.*)\Z", module, re.M | re.S)[1].strip().splitlines()
+        self.words = self.words_of(self.block[0])
+
+    @staticmethod
+    def words_of(line):
+        return re.findall(r'"[^"]*"|[()]|[^\s()]+', line)
 
     def parameter(self, number, layout, module):
         if listed := re.search(r"global=\[([^]]*)\]", layout):
@@ -185,7 +191,20 @@ class Denoted:
 
     def value(self):
         self.at = 0
-        return self.expression()
+        if self.words[0] != "{":
+            return self.expression()
+        # Definitions, a line each, and what is returned.
+        for line in self.block[1:]:
+            self.words, self.at = self.words_of(line), 0
+            if self.words[0] == "return":
+                return self.arrays[self.names.index(self.words[1])]
+            if "=" not in self.words[:2]:
+                return self.expression()
+            name, self.at = self.words[0], 2
+            value = self.expression()
+            self.names.append(name)
+            self.arrays.append(value)
+        raise AssertionError("denotes returns nothing")
 
     def expression(self):
         word = self.words[self.at]
@@ -203,7 +222,7 @@ class Denoted:
         operands = []
         while self.at < len(self.words) and self.words[self.at] != ")":
             operands.append(self.operand())
-        return self.applied(word, numbers, operands or self.arrays)
+        return self.applied(word, numbers, operands or self.parameters)
 
     def operand(self):
         if self.words[self.at] == "(":

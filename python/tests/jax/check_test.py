@@ -139,17 +139,23 @@ def test_a_mistake_is_found_beside_the_lowered_program():
     function, arguments, values = updated()
     report = check(function, *arguments, reference="lowered")
     assert report.right is (not goes_wrong(function, arguments, values))
+    assert bool(report) is (report.right is True)
     if report.right is False:
         assert report.findings[0].where == f"{HERE}:{line_of('updated')}"
+        with pytest.raises(WrongProgram):
+            report.raise_if_wrong()
 
 
 def test_one_device_is_said_and_not_called_right():
     report = check(lambda x: x + 1, np.ones(3, np.float32))
-    assert (report.answer, report.right, report.devices) == ("one device", None, 1)
+    assert (report.answer, report.right, report.devices) == ("one device", None, 1) and not report
+    with pytest.raises(NotJudged):
+        report.raise_if_wrong()
     assert "one device" in str(report)
     with pytest.raises(NotJudged, match="one device"):
         assert_right(lambda x: x + 1, np.ones(3, np.float32))
-    assert check(lambda x: x + 1, np.ones(3, np.float32), reference="lowered").right
+    lowered = check(lambda x: x + 1, np.ones(3, np.float32), reference="lowered")
+    assert lowered and lowered.raise_if_wrong() is lowered
 
 
 def test_a_limit_of_time_leaves_it_undecided():

@@ -48,7 +48,7 @@ Relaxation::Relaxation(const std::vector<std::vector<Weight>>& alone, std::vecto
 }
 
 std::optional<Relaxation::Found> Relaxation::solve(const std::vector<std::vector<Weight>>& alone,
-                                                   int most_sweeps) {
+                                                   int sweeps) {
   std::vector<std::vector<double>> numbers;
   double dearest = dear_;
   for (const auto& weights : alone) {
@@ -60,7 +60,7 @@ std::optional<Relaxation::Found> Relaxation::solve(const std::vector<std::vector
   double least = std::numeric_limits<double>::infinity();
   double bound = 0;
   int idle = 0;
-  for (int k = 0; k < most_sweeps && idle < 8; ++k) {
+  for (int k = 0; k < sweeps && idle < 8; ++k) {
     const double before = bound;
     (void)sweep(numbers, true);
     bound = std::max(bound, sweep(numbers, false) - dearest * most_rounding);

@@ -23,7 +23,7 @@ class Relaxation {
   /// Nothing where no sum was found that is finite. What is learnt is kept: of weights that are nearly the same
   /// the next time fewer sweeps are enough.
   [[nodiscard]] std::optional<Found> solve(const std::vector<std::vector<Weight>>& alone,
-                                           int most_sweeps);
+                                           int sweeps);
 
  private:
   struct Edge {

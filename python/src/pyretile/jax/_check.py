@@ -58,7 +58,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of a compiled program.
+    """What is known of a compiled program. True in a condition if that is right.
 
     `answer` is `right`, `wrong`, `undecided`, or `one device` where nothing was partitioned. `findings` are the mistake, or why nothing
     was decided. `collectives` and `reshards` (the costliest first) say what the program moves, and `large` which values are larger than any tile that it
@@ -84,6 +84,22 @@ class Report:
     def right(self):
         """True, False, or None where nothing is known."""
         return {"right": True, "wrong": False}.get(self.answer)
+
+    def __bool__(self):
+        return self.right is True
+
+    def raise_if_wrong(self):
+        """Hands itself back if the program is right.
+
+        Raises:
+          WrongProgram: it is wrong. An AssertionError.
+          NotJudged: nobody knows. An AssertionError.
+        """
+        if self.answer == "wrong":
+            raise WrongProgram(self)
+        if self.answer != "right":
+            raise NotJudged(self)
+        return self
 
     def save(self, folder: str | os.PathLike) -> tuple[Path, Path]:
         """Writes the two texts that were compared, such as for `retile validate --shrink`, and returns their paths."""
@@ -325,9 +341,4 @@ def assert_right(function: Any, *args: Any, **kwargs: Any) -> Report:
       WrongProgram: the program is wrong. An AssertionError, with the file and the line.
       NotJudged: nobody knows: a limit was reached, or the program is for one device. An AssertionError.
     """
-    report = check(function, *args, **{"explain": False, **kwargs})
-    if report.answer == "wrong":
-        raise WrongProgram(report)
-    if report.answer != "right":
-        raise NotJudged(report)
-    return report
+    return check(function, *args, **{"explain": False, **kwargs}).raise_if_wrong()

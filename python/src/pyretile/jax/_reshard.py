@@ -15,6 +15,7 @@ from jax.interpreters import ad, batching, mlir
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 import pyretile as core
+from pyretile._ends import bytes_of
 from pyretile.jax._sharding import described, devices_of, end_of, named, transposed, with_dims
 from pyretile.jax._steps import Devices, runner
 
@@ -190,7 +191,7 @@ def on_one_device(sharding):
 def source_of(x, src):
     """The sharding that an array has, or, of a tracer, the one that it is known to have."""
     if src is not None and not isinstance(src, Sharding):
-        raise TypeError(f"src is a {type(src).__name__}, and no sharding with a mesh")
+        raise TypeError(f"src is a {type(src).__name__}, and no sharding with a mesh: write NamedSharding(mesh, ..)")
     if not isinstance(x, jax.core.Tracer):
         if src is not None and not src.is_equivalent_to(x.sharding, x.ndim):
             raise ValueError(f"src is {src}, and the array has {x.sharding}")
@@ -241,7 +242,7 @@ def on_concrete_meshes(src, dst):
     if isinstance(dst.mesh, Mesh) and not isinstance(src.mesh, Mesh) and dst.mesh.abstract_mesh == src.mesh:
         src = NamedSharding(dst.mesh, src.spec)
     if isinstance(src.mesh, Mesh) and isinstance(dst.mesh, Mesh) and devices_of(src) != devices_of(dst):
-        raise ValueError("inside of jit both meshes have the same devices in the same order")
+        raise ValueError("inside of jit both meshes must have the same devices in the same order")
     return src, dst
 
 
@@ -256,7 +257,7 @@ def of_keys(x, src, dst, limit):
     return jax.random.wrap_key_data(moved, impl=jax.random.key_impl(x))
 
 
-def reshard(x: Any, sharding: Any, memory_limit: int | None = None, *, src: Any = None) -> Any:
+def reshard(x: Any, sharding: Any, memory_limit: int | str | None = None, *, src: Any = None) -> Any:
     """The same array in another sharding, moved by a plan of ours.
 
     Devices exchange what the plan says. It works on arrays, inside of `jit`,
@@ -266,7 +267,7 @@ def reshard(x: Any, sharding: Any, memory_limit: int | None = None, *, src: Any 
       x: a `jax.Array`, or a pytree of them.
       sharding: a `NamedSharding`, a `PartitionSpec` over the array's own mesh, or a `SingleDeviceSharding`; of a pytree, one for all or a
         tree of them. Inside of `jit` tiles may be uneven, and the devices stay the same.
-      memory_limit: the most bytes per device that tiles before and after a step take together.
+      memory_limit: the most bytes per device that tiles before and after a step take together, as a number or a text such as `80GB`.
       src: inside of `jit`, the sharding that the array has; in explicit mode JAX knows it. If it has another one, the result is right, and
         JAX moves the array to `src` first.
 
@@ -277,7 +278,8 @@ def reshard(x: Any, sharding: Any, memory_limit: int | None = None, *, src: Any 
     """
     def one_for_all(given):
         return given is None or isinstance(given, (Sharding, PartitionSpec))
+    limit = None if memory_limit is None else bytes_of(memory_limit)
     leaves, tree = jax.tree_util.tree_flatten(x)
     shardings, sources = ([given] * len(leaves) if one_for_all(given) else tree.flatten_up_to(given) for given in (sharding, src))
-    moved = [reshard_array(*one, memory_limit, source) for *one, source in zip(leaves, shardings, sources, strict=True)]
+    moved = [reshard_array(*one, limit, source) for *one, source in zip(leaves, shardings, sources, strict=True)]
     return jax.tree_util.tree_unflatten(tree, moved)
