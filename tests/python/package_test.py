@@ -192,6 +192,8 @@ def package(it):
     say(done.stdout[-1500:])
     hold(done.returncode == 0, "tests of the package")
     hold(re.search(r"\d+ passed", done.stdout) and "skipped" not in done.stdout, "tests were left out")
+    fixtures = must([user, "-m", "pytest", "-p", "no:cacheprovider", "--fixtures", "--collect-only", "-q", it.place / "look"])
+    hold("reshard_guard" in fixtures, "pytest finds the fixture without being told of the plugin")
     toured = must([user, it.source / "examples/python/tour.py"])
     hold("wrong at step" in toured, "the notebook")
     must([user.with_name("retile"), "plan", "--mesh", "x:4", "[3{x}12, 12]", "[12, 3{x}12]"])

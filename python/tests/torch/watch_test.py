@@ -131,17 +131,18 @@ def job_of_limits(rank):
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         with watch("1KiB", mode="warn"):
-            x.redistribute(placements=[Replicate()])
+            x.redistribute(placements=[Replicate()])  # warned
         with watch("1KiB"):
             x.redistribute(placements=[Replicate()])
-    said["warned"] = sum(issubclass(one.category, RedistributeWarning) for one in warned)
-    with watch(mode="raise", implicit="forbid"):
-        x.redistribute(placements=[Replicate()])
-        try:
-            x + other
-            said["implicit"] = None
-        except Implicit as problem:
-            said["implicit"] = problem.record.implicit
+    said["warned"] = [(one.filename.rpartition("/")[2], one.lineno) for one in warned if issubclass(one.category, RedistributeWarning)]
+    said["implicit"] = []
+    for mode in ("raise", "record"):
+        with watch(mode=mode, implicit="forbid"):
+            x.redistribute(placements=[Replicate()])
+            try:
+                x + other
+            except Implicit as problem:
+                said["implicit"].append(problem.record.implicit)
     x + other  # nothing holds any more
     return said
 
@@ -150,7 +151,7 @@ def test_raise_and_warn():
     for said in run(RANKS, job_of_limits):
         over = ("watch_test.py", line_of("limited"), 64)
         # 64 elements before, 256 after: 1280 bytes, 1.25 of the larger end.
-        assert said == {10**6: None, "2x": None, "1KiB": over, 1024: over, "0.5x": over, "warned": 1, "implicit": True}
+        assert said == {10**6: None, "2x": None, "1KiB": over, 1024: over, "0.5x": over, "warned": [("watch_test.py", line_of("warned"))], "implicit": [True, True]}
 
 
 @pytest.mark.parametrize("limit", ["many", "12 parsecs", -1, 1.5, "1e400", "1e400x", "-1x", "infx", "nanx", "x", "", "9223372036854775808", True])

@@ -102,11 +102,14 @@ def check_mesh(mesh):
         raise _refused("mesh", mesh, "no DeviceMesh")
     with unset_fake_temporarily():
         table = mesh.mesh
+        found = []
         for axis, name in enumerate(axis_names(mesh)):
-            for row in table.movedim(axis, -1).reshape(-1, table.shape[axis]).tolist():
-                if row != sorted(row):
-                    return Verdict(False, f"along {name} the mesh lists the ranks {row}, and their group has them in the order {sorted(row)}: "
-                                          "gathers exchange their parts")
+            rows = table.movedim(axis, -1).reshape(-1, table.shape[axis]).tolist()
+            turned = next((row for row in rows if row != sorted(row)), None)
+            if turned:
+                found.append(f"along {name} the mesh lists the ranks {turned}, and their group has them in the order {sorted(turned)}")
+        if found:
+            return Verdict(False, f"{', '.join(found)}: gathers exchange their parts")
     return Verdict(True, "right: every group has its ranks in the order of the mesh")
 
 

@@ -122,12 +122,14 @@ def moved_right(current, target, way=None):
     In float64 numbers tell all elements apart. A `way` other than torch's own is tried in the array's own type, too, but for products,
     which few types can hold.
     """
-    verdict = _moved_right(as_float64(current), as_float64(target), way or _hook.original())
+    kind = dtype_word(current.tensor_meta.dtype)
+    verdict = _moved_right(as_float64(current), as_float64(target), way or _hook.original(), kind)
     products = any(getattr(one, "reduce_op", None) == "product" for one in (*current.placements, *target.placements))
-    return _moved_right(current, target, way) if verdict and way and not products else verdict
+    return _moved_right(current, target, way, kind) if verdict and way and not products else verdict
 
 
-def _moved_right(current, target, way):
+def _moved_right(current, target, way, kind):
+    """`kind` is what the array's type is called."""
     from torch.distributed._local_tensor import LocalTensor, enabled_local_tensor_mode
     mode = enabled_local_tensor_mode()
     if any(type(one).__name__ == "_MaskPartial" for one in (*current.placements, *target.placements)):
@@ -140,4 +142,4 @@ def _moved_right(current, target, way):
         tiles = {rank: one.wait() if hasattr(one, "wait") else one for rank, one in done._local_tensors.items()}
         verdict = compared(tiles, array, target)
     move = f"{placements_text(placement_words(current))} -> {placements_text(placement_words(target))}"
-    return Verdict(verdict.right, f"{verdict.text}: {move} of {dtype_word(current.tensor_meta.dtype)}{list(numbers(current.shape))} over {mesh_text(current.mesh)}")
+    return Verdict(verdict.right, f"{verdict.text}: {move} of {kind}{list(numbers(current.shape))} over {mesh_text(current.mesh)}")

@@ -164,7 +164,8 @@ class watch:
         ends. The tiles before and after a step count together, on the rank with the most.
       mode: `"record"` notes only, `"warn"` also warns with `RedistributeWarning`, `"raise"` raises before anything moves:
         `OverLimit`, `Implicit` or `SpecsDiffer`, all of them `RedistributeError`.
-      implicit: `"allow"`, or `"forbid"` redistributes that an operation asks for by itself.
+      implicit: `"allow"`, or `"forbid"` redistributes that an operation asks for by itself: these raise `Implicit`, but for
+        `mode="warn"`, which warns.
       check_specs: before each, compare with all ranks of the mesh what is to be moved, and this rank's tile with its
         placements. This is a collective of its own, so every rank of the mesh must watch. Not while a graph is traced.
 
@@ -200,10 +201,11 @@ class watch:
             record = self._same[id(key[0]), *key[1:]] = Record(*key)
         self.records.append(record)
         for problem in self._problems(record, local, current, target):
-            if self.mode == "raise":
+            forbidden = isinstance(problem, Implicit) and self.listener is None
+            if self.mode == "raise" or (forbidden and self.mode == "record"):
                 raise problem
             if self.mode == "warn":
-                warnings.warn(str(problem), RedistributeWarning, stacklevel=3)
+                warnings.warn_explicit(str(problem), RedistributeWarning, record.file, record.line)
         return self.listener(record, local, current, target, go) if self.listener else go()
 
     def _problems(self, record, local, current, target):
