@@ -457,6 +457,19 @@ TEST(PartIR, texts_and_verdicts_of_random_expressions) {
   for (const char* word : {"same", "different", "type"}) EXPECT_GT(said[word], 5) << word;
 }
 
+TEST(PartIR, expressions_of_other_types_have_no_verdict_on_values) {
+  const auto text = [](const std::string& e) {
+    return parse_text("retile.partir/1\nx : [1, 2]\n" + e + "\n");
+  };
+  const Text row = text("x"), column = text("transpose [1,0] x");
+  const std::map<Name, Sizes> tensors(row.tensors.begin(), row.tensors.end());
+  const Sameness same = sameness(tensors, row.e, column.e);
+  EXPECT_NE(same.before, same.after);
+  EXPECT_EQ(same.values, Sameness::Values::undecided);
+  EXPECT_EQ(sameness(tensors, row.e, text("transpose [1,0] (transpose [1,0] x)").e).values,
+            Sameness::Values::all_numbers);
+}
+
 /// All extents and widths of one product, even and uneven, by every rule that splits it.
 TEST(PartIR, every_width_of_a_product) {
   std::size_t instances = 0;
