@@ -36,5 +36,12 @@ inline const std::vector<OperationRow>& operations() {
                                                 {"transpose", LocalOp::transpose, 0, 1}};
   return all;
 }
+/// Null where no operation is written so.
+inline const OperationRow* operation_named(const Name& word) {
+  for (const OperationRow& row : operations()) {
+    if (row.word == word) return &row;
+  }
+  return nullptr;
+}
 
 }  // namespace spec::spmd

@@ -28,14 +28,9 @@ inline std::map<Name, Sizes> types_of(const Text& text) {
   return {text.tensors.begin(), text.tensors.end()};
 }
 
-inline const spmd::OperationRow* row_named(const Name& word) {
-  for (const spmd::OperationRow& row : spmd::operations()) {
-    if (row.word == word) return &row;
-  }
-  return nullptr;
-}
 inline bool is_word(const Name& x) {
-  return x == "matmul" || x == "slice" || x == "tile" || x == "sum" || row_named(x) != nullptr;
+  return x == "matmul" || x == "slice" || x == "tile" || x == "sum" ||
+         spmd::operation_named(x) != nullptr;
 }
 
 class TextReader : protected Tokens {
@@ -121,7 +116,7 @@ class TextReader : protected Tokens {
       if (word == "tile") out.d = static_cast<Index>(integer());
       return over_range(out, depth, ranges);
     }
-    return operation_of(*row_named(word), depth, ranges);
+    return operation_of(*spmd::operation_named(word), depth, ranges);
   }
 
   /// (\r:range<n,w> -> e)

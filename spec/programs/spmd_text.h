@@ -250,11 +250,9 @@ class ModuleReader : protected Tokens {
     if (depth > most_nested) fail(place, "more than 64 brackets in each other");
     if (peek() == '(') return term(depth);
     const Name word = name();
-    const auto& all = operations();
-    const auto is_it = [&](const OperationRow& row) { return row.word == word; };
-    const auto row = std::find_if(all.begin(), all.end(), is_it);
-    if (row == all.end() && at_term()) fail(place, "there is no operation " + word);
-    if (row == all.end()) return {LocalOp::name, word, {}, {}};
+    const OperationRow* const row = operation_named(word);
+    if (row == nullptr && at_term()) fail(place, "there is no operation " + word);
+    if (row == nullptr) return {LocalOp::name, word, {}, {}};
     LocalExpression out = {row->op};
     if (row->op == LocalOp::einsum) return einsum(std::move(out), depth);
     if (row->op == LocalOp::transpose) out.numbers = ints();

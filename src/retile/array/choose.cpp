@@ -262,6 +262,7 @@ class Choosing {
       add(rest / minor);
       rest = minor;
     }
+    RETILE_ASSERT(options_.digits.empty() || minor == 1, "digits make up the number of devices");
     add(rest);
   }
   [[nodiscard]] std::string mesh_text() const {
