@@ -1,6 +1,7 @@
 // Tiles that begin anywhere, as a caller's do: every offset of the source and of the target within a
 // line, every kernel that this machine can run. No byte beside what is copied is written.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -199,6 +200,58 @@ TEST(Offsets, pieces_that_are_appended) {
       joiner.finish();
       kernel.fence();
       ASSERT_TRUE(by_loop == by_kernel) << attempt;
+    }
+  }
+}
+
+/// Random bytes between memory that nobody may touch.
+class Fenced {
+ public:
+  Fenced() {
+    void* const all = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(all, MAP_FAILED);
+    begin_ = static_cast<std::byte*>(all) + page;
+    EXPECT_EQ(mprotect(begin_, page, PROT_READ | PROT_WRITE), 0);
+    std::mt19937_64 random(3);
+    std::generate_n(begin_, page, [&] { return static_cast<std::byte>(random() >> 33); });
+  }
+  Fenced(const Fenced&) = delete;
+  Fenced& operator=(const Fenced&) = delete;
+  ~Fenced() { munmap(begin_ - page, 3 * page); }
+
+  [[nodiscard]] const std::byte* first() const { return begin_; }
+  [[nodiscard]] const std::byte* last(Size bytes) const { return begin_ + page - bytes; }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  std::byte* begin_ = nullptr;
+};
+
+// What lies before and behind a piece may be nobody's memory.
+TEST(Offsets, nothing_but_the_pieces_is_read) {
+  if (!retile::copy::can_stream()) GTEST_SKIP() << "no streaming stores";
+  const Fenced source;
+  const Memory before = inverted(Memory(512), 512);
+  for (const Kernels& kernel : retile::copy::usable_kernels()) {
+    for (Size kept = 1; kept < line_bytes; ++kept) {
+      for (Size bytes = 1; bytes <= 2 * line_bytes; ++bytes) {
+        for (const bool first : {true, false}) {
+          const auto place = [&](bool begin, Size count) {
+            return begin ? source.first() : source.last(count);
+          };
+          Memory by_loop = before;
+          Memory by_kernel = before;
+          copy_bytes(by_loop.at(line_bytes), place(first, kept), kept);
+          copy_bytes(by_loop.at(line_bytes + kept), place(!first, bytes), bytes);
+          Joiner joiner;
+          joiner.continue_at(by_kernel.at(line_bytes));
+          kernel.append(joiner, place(first, kept), kept);
+          kernel.append(joiner, place(!first, bytes), bytes);
+          joiner.finish();
+          kernel.fence();
+          ASSERT_TRUE(by_loop == by_kernel) << kept << " and " << bytes;
+        }
+      }
     }
   }
 }

@@ -132,6 +132,34 @@ template <typename From>
   return _mm_set_epi64x(half(first + 8), half(first));
 }
 
+// A quarter's bytes in their order between zeros: shuffled by 16 of them from `16 - n` on, a quarter
+// moves up by n bytes, from `16 + n` on down.
+alignas(16) constexpr std::array<std::byte, 48> moves_in_quarter = [] {
+  std::array<std::byte, 48> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = i / 16 == 1 ? static_cast<std::byte>(i - 16) : std::byte{0x80};
+  }
+  return out;
+}();
+
+// Fewer than 16 bytes and one at least, zeros following; reads no other.
+[[nodiscard]] inline Quarter first_of_quarter(const std::byte* from, Size bytes) {
+  // Words that overlap have the same bytes where they do.
+  if (bytes >= 8) {
+    const auto last = load_word<std::uint64_t>(from + bytes - 8);
+    const auto high = bytes == 8 ? 0 : last >> (8 * (16 - bytes));
+    return _mm_set_epi64x(static_cast<std::int64_t>(high), load_word<std::int64_t>(from));
+  }
+  if (bytes >= 4) {
+    const auto low = std::uint64_t{load_word<std::uint32_t>(from)};
+    const auto last = std::uint64_t{load_word<std::uint32_t>(from + bytes - 4)};
+    return _mm_cvtsi64_si128(static_cast<std::int64_t>(low | last << (8 * (bytes - 4))));
+  }
+  std::uint64_t out = 0;
+  for (Size i = 0; i < bytes; ++i) out |= std::to_integer<std::uint64_t>(from[i]) << (8 * i);
+  return _mm_cvtsi64_si128(static_cast<std::int64_t>(out));
+}
+
 // Fewer than 64 bytes: two copies of a power of two that may overlap.
 inline void copy_part_in_halves(std::byte* target, const std::byte* source, Size bytes) {
   copy_runs({.target = target, .source = source, .run_bytes = bytes, .count = 1});
@@ -318,13 +346,35 @@ RETILE_KERNEL inline void stream_line(std::byte* target, const std::byte* source
 RETILE_KERNEL inline void copy_part(std::byte* target, const std::byte* source, Size bytes) {
   copy_part_in_halves(target, source, bytes);
 }
-RETILE_KERNEL inline void keep_part(std::byte* line, const std::byte* source, Size bytes) {
-  copy_part(line, source, bytes);
+// The quarter moved down or up by `by` bytes, zeros following.
+RETILE_KERNEL inline Quarter moved_down(Quarter value, Size by) {
+  return _mm_shuffle_epi8(value, load_16(moves_in_quarter.data() + 16 + by));
 }
-RETILE_KERNEL inline void complete_line(std::byte* target, std::byte* line, Size kept,
+RETILE_KERNEL inline Quarter moved_up(Quarter value, Size by) {
+  return _mm_shuffle_epi8(value, load_16(moves_in_quarter.data() + 16 - by));
+}
+// A load waits for a store that wrote only a part of what it reads. So the line is written and read
+// by whole quarters.
+RETILE_KERNEL inline void keep_part(std::byte* line, const std::byte* source, Size bytes) {
+  const Size whole = bytes / 16 * 16;
+  for (Size at = 0; at < whole; at += 16) store_quarter(line + at, load_16(source + at));
+  if (bytes == whole) return;
+  store_quarter(line + whole, whole > 0 ? moved_down(load_16(source + bytes - 16), 16 + whole - bytes)
+                                        : first_of_quarter(source, bytes));
+}
+RETILE_KERNEL inline void complete_line(std::byte* target, const std::byte* line, Size kept,
                                         const std::byte* source) {
-  copy_part(line + kept, source, line_bytes - kept);
-  stream_line(target, line);
+  for (Size at = 0; at < line_bytes; at += 16) {
+    Quarter quarter = load_16(at < kept ? line + at : source + (at - kept));
+    if (at < kept && kept < at + 16) {
+      const Size low = kept - at;
+      const Size high = 16 - low;
+      const Quarter others =
+          at + 16 < line_bytes ? load_16(source) : first_of_quarter(source, high);
+      quarter = _mm_or_si128(moved_down(moved_up(quarter, high), high), moved_up(others, low));
+    }
+    stream_quarter(target + at, quarter);
+  }
 }
 #include "retile/exec/copy/streaming_kernels.inc"
 #undef RETILE_KERNEL
