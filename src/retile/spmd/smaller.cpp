@@ -208,6 +208,7 @@ class Reduction {
   Formula applied(Expression& e, std::vector<Formula>& parts) {
     const auto d = e.numbers.empty() ? 0 : static_cast<std::size_t>(e.numbers[0]);
     if (e.op == LocalOp::einsum) return einsum(e.einsum, parts);
+    if (e.op == LocalOp::take) return take(d, parts);
     Formula out = parts[0];
     for (std::size_t k = 1; k < parts.size(); ++k) {
       for (std::size_t i = 0; i < out.slots.size(); ++i) join(out.slots[i], parts[k].slots[i]);
@@ -308,6 +309,21 @@ class Reduction {
       out.slots.push_back(slot_of[label]);
       out.varies.push_back(varies[label]);
     }
+    return out;
+  }
+
+  /// A sum over dimension d of products of what is taken and of symbols, one for each index: so all indices of
+  /// that dimension are looked at.
+  Formula take(std::size_t d, std::vector<Formula>& parts) {
+    keep(parts[0].slots[d]);
+    const Formula indices = symbol(std::move(parts[1]));
+    Formula out = parts[0];
+    for (const auto& [c, count] : indices.indices) out.indices[c] += count;
+    const auto place = static_cast<std::ptrdiff_t>(d);
+    out.slots.erase(out.slots.begin() + place);
+    out.slots.insert(out.slots.begin() + place, indices.slots.begin(), indices.slots.end());
+    out.varies.erase(out.varies.begin() + place);
+    out.varies.insert(out.varies.begin() + place, indices.varies.begin(), indices.varies.end());
     return out;
   }
 

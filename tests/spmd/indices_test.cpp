@@ -1,0 +1,230 @@
+// Elements at indices that another array holds: which modules have a type, and what both judges say. What is
+// right is so for all indices, and what is wrong is so for some that the arrays have.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "retile/spmd/smaller.h"
+#include "spmd/modules.h"
+#include "spmd/verdicts.h"
+
+namespace retile::spmd::indices_test {
+namespace {
+
+using test::oracles;
+using test::ours;
+using test::replaced;
+
+constexpr const char* wrong = "denotes return";
+
+std::string said(const std::string& text) { return ours(text, {.seed = 1}); }
+void expect(const std::string& text, const std::string& verdict) {
+  EXPECT_EQ(said(text), verdict) << text;
+  EXPECT_EQ(ours(text, {.seed = 2, .full_extents = true}), verdict) << text;
+  EXPECT_EQ(oracles(text), verdict) << text;
+}
+/// On x of n elements, and 4 indices of it.
+std::string of(const std::string& body, const std::string& denotes, const std::string& n = "3") {
+  return "retile.spmd/1\nmesh d:2\nfn main(x : [" + n + "], c : [2{d}4] below " + n +
+         ") -> [2{d}4]\ny = spmd x c { " + body + " } as [2{d}4]\nreturn y\ndenotes " + denotes +
+         "\n";
+}
+const std::string taken = "take 0 x c";
+
+TEST(Indices, elements_at_indices_are_what_they_are) {
+  expect(of(taken, taken), "right");
+  expect(of(taken, "take 0 (neg x) c"), wrong);
+  expect(of(taken, "neg (take 0 (neg x) c)"), "right");
+  expect(of("take 0 (add x x) c", "scale 2 (take 0 x c)"), "right");
+  expect(of("take 0 (mul x x) c", taken), wrong);
+  expect(of("mul c (take 0 x c)", "take 0 x c"), wrong);
+  expect(of("exp (take 0 x c)", "exp (take 0 x c)"), "right");
+  expect(of("exp (take 0 x c)", "exp (neg (take 0 x c))"), wrong);
+  expect(of("max (take 0 x c) c", "max c (take 0 x c)"), "right");
+  expect(of("max (take 0 x c) c", "min c (take 0 x c)"), wrong);
+}
+
+/// What is right because an index is just one of them, but not for any other function of index and element.
+TEST(Indices, laws_of_indices_are_undecided_and_never_wrong) {
+  expect(of("mul (take 0 x c) (take 0 x c)", "take 0 (mul x x) c"), "undecided");
+  expect(of("take 0 (fill 1 x) c", "fill 1 c"), "undecided");
+  expect(of("take 0 (fill 1 x) c", "fill 2 c"), wrong);
+  expect(of("exp (take 0 x c)", "take 0 (exp x) c"), "undecided");
+  expect(of("relu (take 0 x c)", "take 0 (relu x) c"), "undecided");
+  expect(of("relu (take 0 x c)", "take 0 (neg (relu x)) c"), wrong);
+  expect(of("exp (take 0 x c)", "take 0 (exp (neg x)) c"), wrong);
+  // The only index there is.
+  expect(of(taken, "einsum \"m,j->j\" x c", "1"), "undecided");
+  expect(of(taken, "einsum \"m,j->j\" x (fill 1 c)", "1"), "undecided");
+  expect(of(taken, "einsum \"m,j->j\" x (fill 1 c)", "2"), wrong);
+}
+
+/// Numbers below an extent, which may be equal where others are not.
+TEST(Indices, indices_are_numbers_below_their_extent) {
+  expect(of("mul c c", "c", "2"), "undecided");
+  expect(of("mul c c", "c", "3"), wrong);
+  expect(of("relu c", "c"), "undecided");
+  expect(of("relu (neg c)", "fill 0 c"), "undecided");
+  expect(of("max c (fill 2 c)", "fill 2 c", "3"), "undecided");
+  expect(of("max c (fill 2 c)", "fill 2 c", "4"), wrong);
+  expect(of("sqrt (mul c c)", "c"), "undecided");
+  expect(of("fill 0 c", "c", "1"), "undecided");
+  expect(of("fill 0 c", "c", "2"), wrong);
+  // No draw hits one of so many, but some hit others.
+  expect(of("c", "add c (fill 1 c)", "1000"), wrong);
+}
+
+TEST(Indices, of_other_dimensions_and_of_indices) {
+  const std::string text = R"(retile.spmd/1
+mesh d:2
+fn main(t : [5, 3], c : [2{d}4, 2] below 5, p : [3] below 4) -> [2{d}4, 2, 3]
+r = spmd t c { take 0 t c } as [2{d}4, 2, 3]
+return r
+denotes take 0 t c
+)";
+  expect(text, "right");
+  expect(replaced(text, "denotes take 0 t c", "denotes transpose [0,1,2] (take 0 t c)"), "right");
+  const std::string inner = R"(retile.spmd/1
+mesh d:2
+fn main(x : [5], c : [4] below 5, p : [3] below 4) -> [3]
+q = redistribute p as [2{d}3]
+r = spmd x c q {
+  i = take 0 c q
+  j = trim 0 0 0 i
+  return j
+} as [2{d}3]
+s = redistribute r as [3]
+return s
+denotes take 0 c p
+)";
+  expect(inner, "right");
+  expect(replaced(inner, "return j", "return q"), "refused");
+  expect(replaced(replaced(inner, "  return j", "  k = take 0 x j\n  return k"), "denotes take 0 c p",
+                  "denotes take 0 (take 0 x c) p"),
+         "undecided");
+  expect(replaced(replaced(inner, "  return j", "  k = take 0 x j\n  return k"), "denotes take 0 c p",
+                  "denotes take 0 x (take 0 c p)"),
+         "right");
+}
+
+TEST(Indices, devices_must_agree) {
+  const std::string text = R"(retile.spmd/1
+mesh d:2
+fn main(x : [2{d}4], c : [3] below 2) -> [3]
+y = spmd x c { take 0 x c } as [3]
+return y
+)";
+  expect(text, "replicas y");
+  expect(replaced(text, "x : [2{d}4]", "x : [4]"), "right");
+  // Parts of a sum are taken one by one.
+  const std::string sum = R"(retile.spmd/1
+mesh d:2
+fn main(x : sum{d}[4], c : [3] below 4) -> sum{d}[3]
+y = spmd x c { take 0 x c } as sum{d}[3]
+return y
+denotes take 0 x c
+)";
+  expect(sum, "right");
+  expect(replaced(sum, "as sum{d}[3]", "as max{d}[3]"), "refused");
+  expect(replaced(replaced(sum, "as sum{d}[3]", "as max{d}[3]"), "-> sum{d}[3]", "-> max{d}[3]"),
+         wrong);
+}
+
+TEST(Indices, indices_have_a_type) {
+  expect(replaced(of(taken, taken), " below 3", ""), "refused");
+  expect(replaced(of(taken, taken), " below 3", " below 2"), "right");
+  expect(replaced(of(taken, taken), " below 3", " below 4"), "refused");
+  expect(replaced(of(taken, taken), " below 3", " below 0"), "refused");
+  expect(replaced(of(taken, taken), "c : [2{d}4]", "c : sum{d}[4]"), "refused");
+  expect(of("take 0 x (mul c c)", taken), "refused");
+  expect(of("take 0 x (scale 1 c)", taken), "refused");
+  expect(of(taken, "take 0 x (fill 1 c)"), "refused");
+  expect(of("take 1 x c", taken), "refused");
+  expect(of("take 0 c x", taken), "refused");
+  expect(of("take -0 x c", taken), "refused");
+  expect(of("take 0 x c c", taken), "refused");
+  expect(of("take 0 x", taken), "refused");
+  expect(of("take 0 x (reduce_sum 0 (einsum \"j,k->jk\" c c))", taken), "refused");
+  // A tile that is not whole along the dimension.
+  expect(replaced(replaced(of(taken, taken), "x : [3]", "x : [2{d}3]"), "mesh d:2", "mesh d:2"),
+         "refused");
+  // A definition of the same name is another value.
+  expect(replaced(of("E", taken), "{ E }", "{\n  c = add c c\n  return c\n}"), wrong);
+  expect(replaced(of("E", taken), "{ E }", "{\n  c = add c c\n  d = take 0 x c\n  return d\n}"),
+         "refused");
+  // Of one element that is left a sum is that element.
+  const std::string one = R"(retile.spmd/1
+mesh d:1
+fn main(x : [3], c : [2, N] below 3) -> [2]
+y = spmd x c { take 0 x (reduce_sum 1 (trim 1 0 1 c)) } as [2]
+return y
+denotes take 0 x (reduce_sum 1 (trim 1 0 1 c))
+)";
+  expect(replaced(one, "N", "2"), "right");
+  expect(replaced(one, "N", "1"), "right");  // none is left, and the index is 0
+  expect(replaced(one, "N", "3"), "refused");
+}
+
+TEST(Indices, empty_arrays_have_no_elements) {
+  const std::string text = R"(retile.spmd/1
+mesh d:4
+fn main(x : [3, 2], c : [2{d}5] below 3) -> [2{d}5, 2]
+y = spmd x c { take 0 x c } as [2{d}5, 2]
+return y
+denotes take 0 x c
+)";
+  expect(text, "right");
+  expect(replaced(text, "denotes take 0 x c", "denotes neg (take 0 x c)"), wrong);
+}
+
+/// The dimension stays as it is, and others are divided.
+TEST(Indices, the_dimension_that_is_looked_at_is_not_divided) {
+  const std::string text = R"(retile.spmd/1
+mesh d:2
+fn main(t : [16, 16], c : [8{d}16] below 16, v : [8{d}16]) -> [8{d}16, 16]
+r = spmd t c v { einsum "ij,i->ij" (take 0 t c) v } as [8{d}16, 16]
+return r
+denotes einsum "ij,i->ij" (take 0 t c) v
+)";
+  const auto extents = [&] {
+    const text::Input input = {text, "m", true};
+    const auto module = read_module(input);
+    Shape out;
+    if (!module) return out;
+    const Smaller at = smaller(*module);
+    for (const Scale& scale : at.scales[0]) out.push_back(scale(16));
+    for (const Scale& scale : at.scales[1]) out.push_back(scale(16));
+    return out;
+  };
+  EXPECT_EQ(extents(), (Shape{16, 1, 10}));
+  expect(text, "right");
+  expect(replaced(text, "denotes einsum \"ij,i->ij\" (take 0 t c)",
+                  "denotes einsum \"ij,i->ij\" (take 0 (neg t) c)"),
+         wrong);
+  expect(replaced(text, "denotes einsum \"ij,i->ij\" (take 0 t c) v",
+                  "denotes einsum \"ij,i->ij\" (take 0 (transpose [1,0] t) c) v"),
+         wrong);
+}
+
+TEST(Indices, what_is_too_large_is_undecided_soon) {
+  const std::string text = R"(retile.spmd/1
+mesh d:1
+fn main(x : [N], c : [8] below N) -> [8]
+y = spmd x c { take 0 x c } as [8]
+return y
+denotes take 0 x c
+)";
+  const auto sized = [&](const std::string& n) {
+    return replaced(replaced(text, "N", n), "N", n);
+  };
+  EXPECT_EQ(said(sized("4294967296")), "undecided");
+  EXPECT_EQ(oracles(sized("4294967296")), "undecided");
+  EXPECT_EQ(said(sized("1099511627776")), "refused");  // a value has at most 2^32 elements
+  EXPECT_EQ(oracles(sized("1099511627776")), "undecided");
+  EXPECT_EQ(said(sized("9223372036854775807")), "refused");
+  EXPECT_EQ(oracles(sized("9223372036854775807")), "undecided");
+  EXPECT_EQ(said(sized("20000")), "right");
+}
+
+}  // namespace
+}  // namespace retile::spmd::indices_test
