@@ -161,7 +161,7 @@ TEST(Gradient, of_what_is_taken_at_indices_is_refused_and_that_beside_it_is_not)
             "the derivative by x would be added to those of its elements that col names, which no "
             "statement does (a scatter)");
   EXPECT_EQ(lines_of(sparse, {.constant = {"x"}}),
-            "dval[i,k] = db[i] * x[col[i,k]]\nreturn dval as val\n");
+            "dval[i,k] = db[i] * x[col[i,k]]\nreturn dval\n");
   EXPECT_EQ(lines_of(sparse, {.with_respect_to = {"val"}}),
             "dval[i,k] = db[i] * x[col[i,k]]\nreturn dval\n");
   EXPECT_EQ(lines_of(sparse, {.with_respect_to = {"col"}}),
