@@ -1,12 +1,21 @@
 // Elements at indices that another array holds: which modules have a type, and what both judges say. What is
-// right is so for all indices, and what is wrong is so for some that the arrays have.
+// right is so for all indices, and what is wrong is so for some that the arrays have: also of expressions that are
+// drawn, which are worked out for all indices.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <random>
 #include <string>
 
 #include "retile/spmd/smaller.h"
 #include "spmd/modules.h"
 #include "spmd/verdicts.h"
+#include "support/samples.h"
 
 namespace retile::spmd::indices_test {
 namespace {
@@ -224,6 +233,110 @@ denotes take 0 x c
   EXPECT_EQ(said(sized("9223372036854775807")), "refused");
   EXPECT_EQ(oracles(sized("9223372036854775807")), "undecided");
   EXPECT_EQ(said(sized("20000")), "right");
+}
+
+// Expressions drawn at random, on x of two elements and indices c and e of it.
+
+using Random = std::mt19937_64;
+
+struct Drawn {
+  std::string text;
+  /// Of elements of x, or of one element of c and one of e.
+  std::function<std::int64_t(const std::array<std::int64_t, 2>& x, std::size_t at, std::int64_t c,
+                             std::int64_t e)>
+      value;
+};
+
+std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
+
+/// \param is_taken  as many elements as there are indices, else as there are of x
+Drawn drawn(Random& random, bool is_taken, int depth) {
+  if (depth == 0 || below(random, 6) == 0) {
+    if (!is_taken) return {"x", [](const auto& x, auto at, auto, auto) { return x[at]; }};
+    if (below(random, 3) == 0) {
+      return {"c", [](const auto&, auto, auto c, auto) { return c; }};
+    }
+    return {"(take 0 x c)", [](const auto& x, auto, auto c, auto) {
+              return x[static_cast<std::size_t>(c)];
+            }};
+  }
+  const Drawn a = drawn(random, is_taken, depth - 1);
+  switch (below(random, is_taken ? 9U : 5U)) {
+    case 0:
+    case 1: {
+      const Drawn b = drawn(random, is_taken, depth - 1);
+      const auto f = a.value, g = b.value;
+      const bool adds = below(random, 2) == 0;
+      return {(adds ? "(add " : "(mul ") + a.text + " " + b.text + ")",
+              [f, g, adds](const auto& x, auto at, auto c, auto e) {
+                const std::int64_t p = f(x, at, c, e), q = g(x, at, c, e);
+                return adds ? p + q : p * q;
+              }};
+    }
+    case 2:
+      return {"(neg " + a.text + ")",
+              [f = a.value](const auto& x, auto at, auto c, auto e) { return -f(x, at, c, e); }};
+    case 3:
+      return {"(relu " + a.text + ")", [f = a.value](const auto& x, auto at, auto c, auto e) {
+                return std::max<std::int64_t>(f(x, at, c, e), 0);
+              }};
+    case 4:
+      return {"(fill 1 " + a.text + ")", [](const auto&, auto, auto, auto) { return 1; }};
+    default: {
+      const Drawn b = drawn(random, false, depth - 1);
+      const bool is_first = below(random, 3) > 0;
+      return {"(take 0 " + b.text + (is_first ? " c)" : " e)"),
+              [f = b.value, is_first](const auto& x, auto, auto c, auto e) {
+                return f(x, static_cast<std::size_t>(is_first ? c : e), c, e);
+              }};
+    }
+  }
+}
+
+/// Whether two are equal for all indices, and all small numbers in x.
+bool are_equal(const Drawn& a, const Drawn& b) {
+  for (std::int64_t k = 0; k < 11 * 11 * 4; ++k) {
+    const std::array<std::int64_t, 2> x = {k / 4 % 11 - 5, k / 44 - 5};
+    if (a.value(x, 0, k % 2, k / 2 % 2) != b.value(x, 0, k % 2, k / 2 % 2)) return false;
+  }
+  return true;
+}
+
+TEST(Indices, what_is_right_is_equal_and_what_is_wrong_differs) {
+  const Size count = support::samples(1'000);
+  Random random(7);
+  std::map<std::string, Size> found;
+  for (Size k = 0; k < count; ++k) {
+    const Drawn a = drawn(random, true, 3);
+    Drawn b = drawn(random, true, 2);
+    const std::size_t way = below(random, 4);
+    if (way == 0) b = a;
+    if (way == 1) {  // the same by a law of numbers
+      b.text = "(add (neg " + a.text + ") (add " + a.text + " " + a.text + "))";
+      b.value = a.value;
+    }
+    if (way == 2) {  // the same by one of indices
+      b.text = "(mul " + a.text + " (take 0 (fill 1 x) e))";
+      b.value = a.value;
+    }
+    const std::string text =
+        "retile.spmd/1\nmesh d:2\nfn main(x : [2], c : [1{d}2] below 2, e : [1{d}2] below 2) -> "
+        "[1{d}2]\ny = spmd x c e { " +
+        a.text + " } as [1{d}2]\nreturn y\ndenotes " + b.text + "\n";
+    SCOPED_TRACE(text);
+    const bool equal = are_equal(a, b);
+    for (const std::string& verdict : {said(text), oracles(text)}) {
+      ASSERT_TRUE(verdict == "right" || verdict == wrong || verdict == "undecided") << verdict;
+      ASSERT_TRUE(verdict != "right" || equal);
+      ASSERT_TRUE(verdict != wrong || !equal);
+      ++found[verdict + (equal ? ", equal" : ", different")];
+    }
+  }
+  for (const auto& [what, number] : found) std::cout << "  " << what << ": " << number << "\n";
+  EXPECT_GT(found["right, equal"], count / 2);
+  EXPECT_GT(found["undecided, equal"], count / 5);
+  EXPECT_GT(found["denotes return, different"], count / 5);
+  EXPECT_LT(found["undecided, different"], count / 50);
 }
 
 }  // namespace

@@ -169,6 +169,8 @@ JAX_MUTANTS = {
         lambda jnp, x: x + x[0]),
     "the least in the place of the greatest": ("reduce_max", lambda real: lambda params, x: graph.fold("least", x, params["axes"]), lambda jnp, x: x.max(0)),
     "one over a root is the root": ("rsqrt", lambda real: lambda params, x: graph.elementwise("sqrt", x), lambda jnp, x: jax.lax.rsqrt(x * x + 3)),
+    "what is gathered is transposed": (
+        "gather", lambda real: lambda params, x, indices: graph.transpose(real(params, x, indices), (1, 0)), lambda jnp, x: x[jnp.array([2, 0, 1])]),
     "a cube is a square": ("integer_pow", lambda real: lambda params, x: real({"y": 2}, x), lambda jnp, x: x**3),
 }
 
