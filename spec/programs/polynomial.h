@@ -173,14 +173,15 @@ class Variables {
   template <class Input, class OfIndex>
   std::optional<std::vector<Enclosure>> enclosures(const Input& input, const OfIndex& index) const {
     std::vector<Enclosure> out;
-    std::vector<Size> indices;  // 0 for others
+    std::vector<Size> indices;                        // 0 for others
     for (Variable x = 0; x < maximum_.size(); ++x) {  // arguments have smaller variables
       MaybeEnclosure value;
       indices.push_back(below_[x] ? index(*below_[x]) : 0);
       if (function_[x]) {
         const auto& [f, p] = *function_[x];
         const MaybeEnclosure argument = enclosure(p, out);
-        const auto exact = is_indicator(f) && is_of_indices(p) ? Variables::value(p, indices) : std::nullopt;
+        const auto exact =
+            is_indicator(f) && is_of_indices(p) ? Variables::value(p, indices) : std::nullopt;
         if (exact) {
           const auto known = static_cast<double>(indicator_value(f, *exact));
           value = Enclosure{known, known};

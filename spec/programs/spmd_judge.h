@@ -133,9 +133,8 @@ class ModuleJudge {
     if (!all || *all > most_elements) throw too_many_elements;
     const auto below = module_.below.find(x);
     if (below != module_.below.end()) {
-      return {tensor_of<Polynomial>(global_shape(L), [&](const Sizes&) {
-        return variables_.fresh_index(below->second);
-      })};
+      return {tensor_of<Polynomial>(
+          global_shape(L), [&](const Sizes&) { return variables_.fresh_index(below->second); })};
     }
     std::vector<PolynomialTensor> out;
     for (Size k = 0; k < addend_count(L); ++k) out.push_back(drawn(global_shape(L)));

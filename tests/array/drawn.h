@@ -36,7 +36,7 @@ struct Indirect {
 };
 struct Read {
   Index array = 0;
-  spec::thesis::Subscripts at;               // 0 where a dimension is indirect
+  spec::thesis::Subscripts at;             // 0 where a dimension is indirect
   std::map<Index, Indirect> indices = {};  // by dimension
 };
 
@@ -187,8 +187,9 @@ class Drawing {
 
   /// Some array at indices that another one holds.
   void read_indirect() {
-    const Index array = happens(50) ? input({1 + static_cast<Size>(any(5)), 1 + static_cast<Size>(any(4))})
-                                    : any(static_cast<Size>(out_.arrays.size()));
+    const Index array = happens(50)
+                            ? input({1 + static_cast<Size>(any(5)), 1 + static_cast<Size>(any(4))})
+                            : any(static_cast<Size>(out_.arrays.size()));
     const Sizes shape = out_.arrays[array].shape;
     if (shape.empty()) return;
     Read out = {array, spec::thesis::Subscripts(shape.size(), {0, Sizes(4, 0)}), {}};

@@ -122,7 +122,8 @@ const char* const statements[] = {
     "array x[4] p[6] q[5]\nr[i] = x[p[q[i]]] - 2\nschedule r i:3\nreturn r\n",
     "array x[3,4] c[3]\nr[i] = x[i,c[i]] * c[i]\nschedule r i:3\nreturn r\n",
     "array x[4] c[2,3]\nr[i] max= exp(x[c[1,i]]) - x[i+1]\nschedule r i:3\nreturn r\n",
-    "array x[3] : [2{i}3] c[3]\ny[i] = 2 * x[i]\nz[i] = y[c[i]]\nschedule y i:2\nschedule z i:2\nreturn z\n",
+    "array x[3] : [2{i}3] c[3]\ny[i] = 2 * x[i]\nz[i] = y[c[i]]\nschedule y i:2\nschedule z "
+    "i:2\nreturn z\n",
     "array x[4,2] c[3] y[2]\nr[i,k] = x[c[i],1] + y[k]\nschedule r i:3\nreturn r\n",
     // Functions, and softmax along what is cut, and along what is not.
     "array x[8] y[8]\nr[i] = x[i] / y[i]\nschedule r i:3\nreturn r\n",
@@ -162,14 +163,14 @@ bool denoted(const drawn::Program& program, const std::string& module) {
   std::map<std::string, PolynomialTensor> inputs;
   std::vector<PolynomialTensor> arrays;
   for (const drawn::Array& array : program.arrays) {
-    arrays.push_back(array.is_input
-                         ? spec::tensor_of<Polynomial>(
-                               array.shape,
-                               [&](const spec::Sizes&) {
-                                 return array.below > 0 ? variables.fresh_index(array.below)
-                                                        : variables.fresh();
-                               })
-                         : PolynomialTensor{});
+    arrays.push_back(array.is_input ? spec::tensor_of<Polynomial>(
+                                          array.shape,
+                                          [&](const spec::Sizes&) {
+                                            return array.below > 0
+                                                       ? variables.fresh_index(array.below)
+                                                       : variables.fresh();
+                                          })
+                                    : PolynomialTensor{});
     inputs[array.name] = arrays.back();
   }
   for (const auto& [name, layout] : parsed.parameters) {  // ranges, of which only the extents count

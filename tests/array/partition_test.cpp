@@ -192,24 +192,28 @@ TEST(Partition, elements_at_indices_of_another_array) {
   const std::string sparse = right(
       "array val[8,3] col[8,3] x[6] : [2{i}6]\nb[i] += val[i,k] * x[col[i,k]]\nschedule b i:4\n"
       "return b\n");
-  expect_line(sparse, "fn main(val : [2{i}8, 3], col : [2{i}8, 3] below 6, x : [2{i}6]) -> [2{i}8]");
+  expect_line(sparse,
+              "fn main(val : [2{i}8, 3], col : [2{i}8, 3] below 6, x : [2{i}6]) -> [2{i}8]");
   expect_line(sparse, "x_1 = redistribute x as [6]");
-  expect_line(sparse, "b = spmd val col x_1 { einsum \"ik,ik->i\" val (take 0 x_1 col) } as [2{i}8]");
+  expect_line(sparse,
+              "b = spmd val col x_1 { einsum \"ik,ik->i\" val (take 0 x_1 col) } as [2{i}8]");
   // The variable cuts the indices, and of a table no rows, but columns.
   expect_line(right("array t[5,4] w[6]\nr[i,j] = t[w[i],j]\nschedule r i:2,j:2\nreturn r\n"),
               "fn main(t : [5, 2{j}4], w : [3{i}6] below 5) -> [3{i}6, 2{j}4]");
   // One index of it, its neighbours, and indices of indices.
   expect_line(right("array x[4] c[3,2]\nr[i] = x[c[i,1]]\nschedule r i:3\nreturn r\n"),
               "r = spmd c x { take 0 x (reduce_sum 1 (trim 1 1 0 c)) } as [1{i}3]");
-  expect_line(right("array x[4] c[5]\nr[i] = x[c[i+1]] - x[c[i]]\nschedule r i:2\nreturn r\n"),
-              "r = spmd c x { sub (take 0 x (trim 0 1 0 c)) (take 0 x (trim 0 0 1 c)) } as [2{i}4]");
+  expect_line(
+      right("array x[4] c[5]\nr[i] = x[c[i+1]] - x[c[i]]\nschedule r i:2\nreturn r\n"),
+      "r = spmd c x { sub (take 0 x (trim 0 1 0 c)) (take 0 x (trim 0 0 1 c)) } as [2{i}4]");
   const std::string inner =
       right("array x[4] p[7] q[5]\nr[i] = x[p[q[i]]]\nschedule r i:5\nreturn r\n");
   expect_line(inner, "fn main(x : [4], p : [7] below 4, q : [1{i}5] below 7) -> [1{i}5]");
   expect_line(inner, "r = spmd q p x { take 0 x (take 0 p q) } as [1{i}5]");
   // What says how far a variable goes beside an index.
-  expect_line(right("array t[5,4] w[6] v[2]\nr[i] += t[i,w[k+l]] * v[l]\nschedule r k:5\nreturn r\n"),
-              "r = spmd t w v { einsum \"ik+l,l->i\" (take 1 t w) v } as sum{k}[5]");
+  expect_line(
+      right("array t[5,4] w[6] v[2]\nr[i] += t[i,w[k+l]] * v[l]\nschedule r k:5\nreturn r\n"),
+      "r = spmd t w v { einsum \"ik+l,l->i\" (take 1 t w) v } as sum{k}[5]");
   // As a number, too; in a layout; a single one.
   right("array x[4] c[4] : [2{i}4]\nr[i] = x[c[i]] * c[i]\nschedule r i:2\nreturn r : [4]\n");
   right("array x[1] c[1]\nr[i] = x[c[i]]\nreturn r\n");

@@ -108,11 +108,11 @@ denotes take 0 c p
 )";
   expect(inner, "right");
   expect(replaced(inner, "return j", "return q"), wrong);
-  expect(replaced(replaced(inner, "  return j", "  k = take 0 x j\n  return k"), "denotes take 0 c p",
-                  "denotes take 0 (take 0 x c) p"),
+  expect(replaced(replaced(inner, "  return j", "  k = take 0 x j\n  return k"),
+                  "denotes take 0 c p", "denotes take 0 (take 0 x c) p"),
          "undecided");
-  expect(replaced(replaced(inner, "  return j", "  k = take 0 x j\n  return k"), "denotes take 0 c p",
-                  "denotes take 0 x (take 0 c p)"),
+  expect(replaced(replaced(inner, "  return j", "  k = take 0 x j\n  return k"),
+                  "denotes take 0 c p", "denotes take 0 x (take 0 c p)"),
          "right");
 }
 
@@ -223,9 +223,7 @@ y = spmd x c { take 0 x c } as [8]
 return y
 denotes take 0 x c
 )";
-  const auto sized = [&](const std::string& n) {
-    return replaced(replaced(text, "N", n), "N", n);
-  };
+  const auto sized = [&](const std::string& n) { return replaced(replaced(text, "N", n), "N", n); };
   EXPECT_EQ(said(sized("4294967296")), "undecided");
   EXPECT_EQ(oracles(sized("4294967296")), "undecided");
   EXPECT_EQ(said(sized("1099511627776")), "refused");  // a value has at most 2^32 elements
@@ -256,9 +254,8 @@ Drawn drawn(Random& random, bool is_taken, int depth) {
     if (below(random, 3) == 0) {
       return {"c", [](const auto&, auto, auto c, auto) { return c; }};
     }
-    return {"(take 0 x c)", [](const auto& x, auto, auto c, auto) {
-              return x[static_cast<std::size_t>(c)];
-            }};
+    return {"(take 0 x c)",
+            [](const auto& x, auto, auto c, auto) { return x[static_cast<std::size_t>(c)]; }};
   }
   const Drawn a = drawn(random, is_taken, depth - 1);
   switch (below(random, is_taken ? 9U : 5U)) {

@@ -276,7 +276,8 @@ class Backwards {
     for (const std::string& name : options_.with_respect_to) {
       const std::size_t target = array_of(name);
       if (all_.arrays[target].below) {
-        fail_argument(fmt::format("{} is an array of indices, and whole numbers have no derivative", name));
+        fail_argument(
+            fmt::format("{} is an array of indices, and whole numbers have no derivative", name));
       }
       if (target == of_) fail_argument(fmt::format("{} is the result itself", name));
       if (std::count(targets_.begin(), targets_.end(), target) > 0) {
@@ -362,7 +363,8 @@ class Backwards {
     const bool is_extreme = statement.meeting == Meeting::max || statement.meeting == Meeting::min;
     if (is_extreme && !is_element) outer = shared(statement, outer);
     // Where nothing meets, the value of the body is what was written.
-    const std::optional<Piece> value = is_element ? std::optional(read_piece(statement, out)) : std::nullopt;
+    const std::optional<Piece> value =
+        is_element ? std::optional(read_piece(statement, out)) : std::nullopt;
     derive(statement, statement.body, outer, value);
   }
   /// Of a maximum or minimum over variables: shared among all that are equal to it.

@@ -218,9 +218,10 @@ class TermReader {
     return ahead.sees('[');
   }
   [[noreturn]] void fail_indirect() const {
-    fail(in_.rest(), {Code::unsupported,
-                      "an element of an array of indices is a subscript by itself, without a sum or "
-                      "a factor"});
+    fail(in_.rest(),
+         {Code::unsupported,
+          "an element of an array of indices is a subscript by itself, without a sum or "
+          "a factor"});
   }
   /// `col[j]`
   Subscript indirect() {
@@ -422,9 +423,9 @@ class Extents {
     }
     for (const Subscript& s : statement_.out.subscripts) {
       if (s.index) {
-        fail(statement_.out.place,
-             {Code::unsupported,
-              "what is written has no indices of another array: several may be the same (a scatter)"});
+        fail(statement_.out.place, {Code::unsupported,
+                                    "what is written has no indices of another array: several may "
+                                    "be the same (a scatter)"});
       }
       const bool plain = s.factors.size() == 1 && s.factors[0].second == 1 && s.constant == 0;
       if (!plain || std::count(seen.begin(), seen.end(), s.factors[0].first) > 0) {

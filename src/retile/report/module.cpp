@@ -10,7 +10,6 @@
 #include "retile/program/ops.h"
 #include "retile/report/sentences.h"
 #include "retile/report/verdict.h"
-#include "retile/text/words.h"
 
 namespace retile::report {
 namespace {
@@ -66,7 +65,7 @@ std::string variables_text(const spmd::ModuleVerdict& verdict) {
   if (verdict.has_maxima) what.emplace_back("maxima");
   if (verdict.has_functions) what.emplace_back("results of functions");
   if (verdict.has_indices) what.emplace_back("which indices are equal");
-  return what.empty() ? "" : fmt::format(", with {} as variables", text::enumerate(what));
+  return what.empty() ? "" : fmt::format(", with {} as variables", fmt::join(what, " and "));
 }
 
 std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {

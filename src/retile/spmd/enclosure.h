@@ -79,7 +79,8 @@ class Enclosures {
   /// Of what is drawn as an index, and moved.
   [[nodiscard]] static Size index(Value a) {
     constexpr double most = 0x1p53;
-    if (a.low != a.high || !(a.low >= 0 && a.low <= most)) throw Undecided{"indices of 2^53 and more"};
+    if (a.low != a.high || !(a.low >= 0 && a.low <= most))
+      throw Undecided{"indices of 2^53 and more"};
     return static_cast<Size>(a.low);
   }
 

@@ -292,15 +292,16 @@ Below indices_of(const Expression& expression, const std::vector<Shape>& values,
   }
   const Size n = extent();
   if (operands[1] && *operands[1] <= n) return operands[0];
-  text::fail(expression.place,
-             {.code = Code::inapplicable,
-              .message = operands[1]
-                             ? fmt::format("indices below {} are taken of a dimension of {}{}",
-                                           *operands[1], n, where)
-                             : fmt::format("the indices of take are no parameter that is said to be "
-                                           "below {}, and no part of one",
-                                           n),
-              .rule = "T-TAKE"});
+  text::fail(
+      expression.place,
+      {.code = Code::inapplicable,
+       .message = operands[1]
+                      ? fmt::format("indices below {} are taken of a dimension of {}{}",
+                                    *operands[1], n, where)
+                      : fmt::format("the indices of take are no parameter that is said to be "
+                                    "below {}, and no part of one",
+                                    n),
+       .rule = "T-TAKE"});
 }
 
 Dependence dependence_of(const Expression& expression, const std::vector<Dependence>& values) {

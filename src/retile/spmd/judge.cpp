@@ -183,8 +183,8 @@ std::string why_undecided(const Module& module, const WrongModule& suspect,
       "{} holds {} that are not the same {}, and none of {} draws of {} shows a difference",
       suspect.statement ? module.values[module.body[*suspect.statement].value].name
                         : "what is returned",
-      fmt::join(what, " or "), suspect.reason == "denotes" ? "as in denotes" : "on two devices", verdict.draws,
-      verdict.has_functions ? "numbers" : "integers");
+      fmt::join(what, " or "), suspect.reason == "denotes" ? "as in denotes" : "on two devices",
+      verdict.draws, verdict.has_functions ? "numbers" : "integers");
 }
 
 /// Where there are maxima, functions or indices: polynomials in which they are variables are compared.

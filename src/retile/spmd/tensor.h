@@ -379,10 +379,9 @@ class Evaluator {
         for (Size m = 0; m < n; ++m) {
           spend(10);
           const T is_it = a_.equal(c.elements[j], a_.from(m));
-          each_taken(x, out, {static_cast<std::size_t>(m), j, after, indices, rows},
-                     [&](const T& sum, const T& element) {
-                       return a_.add(sum, a_.mul(element, is_it));
-                     });
+          each_taken(
+              x, out, {static_cast<std::size_t>(m), j, after, indices, rows},
+              [&](const T& sum, const T& element) { return a_.add(sum, a_.mul(element, is_it)); });
         }
       }
     }

@@ -192,8 +192,7 @@ class Parameters {
     const Layout& layout = module_.values[x].type.layout();
     if (!files_.empty()) return read(TileReader(files_[x], layout, d), x, out.elements);
     for_each_element(layout, out.shape, d, [&](std::size_t global, std::size_t local) {
-      out.elements[local] =
-          static_cast<T>(drawn(x, layout.addend(d), static_cast<Size>(global)));
+      out.elements[local] = static_cast<T>(drawn(x, layout.addend(d), static_cast<Size>(global)));
     });
   }
 
@@ -246,8 +245,7 @@ class Parameters {
   }
   [[nodiscard]] double drawn(std::size_t x, Size addend, Size position) const {
     const Below& below = module_.values[x].below;
-    return below ? Generator::index(x, position, *below)
-                 : generator_.value(x, addend, position);
+    return below ? Generator::index(x, position, *below) : generator_.value(x, addend, position);
   }
   /// What the addends of one place mean.
   template <typename A>
@@ -968,10 +966,11 @@ Result<RunReport> run(const Processes& processes, const Module& module,
   }
   for (const Value& value : module.values) {
     if (!value.below || static_cast<double>(*value.below) <= *exact_up_to(type)) continue;
-    return refuse({.code = Code::unsupported,
-                   .message = fmt::format("indices below {}, as {} has, are no elements of this type",
-                                          *value.below, value.name),
-                   .notes = {"f64 and i64 hold larger ones"}});
+    return refuse(
+        {.code = Code::unsupported,
+         .message = fmt::format("indices below {}, as {} has, are no elements of this type",
+                                *value.below, value.name),
+         .notes = {"f64 and i64 hold larger ones"}});
   }
   const auto inputs = files_of(module, type, files.input);
   const Result<void> opened = inputs ? Result<void>() : refuse(inputs.error());
