@@ -133,11 +133,25 @@ denotes take 0 x c
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_FALSE(report->difference);
   EXPECT_EQ(read<float>("y.npy"), (std::vector<float>{5, 6, 1, 2, 3, 4, 3, 4}));
+  // Integers beside numbers with a point, which may not fit where they are no indices.
+  write<std::int64_t>("c.npy", {4}, {2, 0, 1, 1});
+  ASSERT_TRUE(run_of(text, type_of<float>()));
+  EXPECT_EQ(read<float>("y.npy"), (std::vector<float>{5, 6, 1, 2, 3, 4, 3, 4}));
+  write<std::int32_t>("c.npy", {4}, {0, 0, 0, 2});
+  ASSERT_TRUE(run_of(text, type_of<float>()));
+  EXPECT_EQ(read<float>("y.npy"), (std::vector<float>{1, 2, 1, 2, 1, 2, 5, 6}));
+  EXPECT_EQ(std::filesystem::remove(path("y.npy")), true);
+  write<std::int64_t>("c.npy", {4}, {0, 0, 0, std::int64_t{1} << 32});
+  expect_refused(run_of(text, type_of<float>()), Code::bad_number, "c holds 4294967296, and");
+  write<double>("c.npy", {4}, {0, 0, 0, 1});
+  expect_refused(run_of(text, type_of<float>()), Code::bad_file, "holds elements of type <f8");
   // Of integers, whose largest elements count by themselves.
   write<std::int32_t>("x.npy", {3, 2}, {1, 2, 3, 4, 5, 1 << 30});
   write<std::int32_t>("c.npy", {4}, {2, 2, 2, 2});
   EXPECT_TRUE(run_of(text, type_of<std::int32_t>()));
   write<std::int32_t>("c.npy", {4}, {2, 2, 2, 3});
+  EXPECT_FALSE(run_of(text, type_of<std::int32_t>()));
+  write<std::int64_t>("c.npy", {4}, {2, 2, 2, std::int64_t{1} << 32});
   EXPECT_FALSE(run_of(text, type_of<std::int32_t>()));
 }
 

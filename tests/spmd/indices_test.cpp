@@ -241,11 +241,11 @@ denotes mul (take 0 t c) (take 0 v c)
   EXPECT_EQ(extents(two), (Shape{14, 10}));
   expect_both(two, "right");
   expect_both(replaced(two, "denotes mul (take 0 t c) (take 0 v c)",
-                  "denotes mul (take 0 t c) (take 0 (trim 0 0 32 v) c)"),
-         "undecided");
+                       "denotes mul (take 0 t c) (take 0 (trim 0 0 32 v) c)"),
+              "undecided");
   expect_both(replaced(two, "denotes mul (take 0 t c) (take 0 v c)",
-                  "denotes mul (take 0 t c) (take 0 (trim 0 32 0 v) c)"),
-         wrong);
+                       "denotes mul (take 0 t c) (take 0 (trim 0 32 0 v) c)"),
+              wrong);
 }
 
 TEST(Indices, what_is_too_large_is_undecided_soon) {
@@ -380,8 +380,8 @@ TEST(Indices, smaller_extents_have_the_same_verdict) {
     const std::string shape = end == "(neg " ? "[8]" : "[]";
     const std::string text =
         "retile.spmd/1\nmesh d:1\nfn main(x : [16], c : [8] below 16, e : [8] below 16) -> " +
-        shape + "\ny = spmd x c e { " + end + a.text + ") } as " + shape +
-        "\nreturn y\ndenotes " + end + b.text + ")\n";
+        shape + "\ny = spmd x c e { " + end + a.text + ") } as " + shape + "\nreturn y\ndenotes " +
+        end + b.text + ")\n";
     const std::string verdict = said(text);
     ASSERT_EQ(verdict, ours(text, {.seed = 3, .full_extents = true})) << text;
     ++found[verdict];

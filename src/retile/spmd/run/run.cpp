@@ -230,17 +230,32 @@ class Parameters {
  private:
   void read(TileReader reader, std::size_t x, std::vector<T>& elements) const {
     if (elements.empty()) return;
+    if (!module_.values[x].below) return read_as(reader, elements);
+    const ElementType& type = files_[x].header().type;
+    if (type.kind != ElementKind::signed_integer) return read_indices<T>(reader, x, elements);
+    if (type.bytes == 4) return read_indices<std::int32_t>(reader, x, elements);
+    read_indices<std::int64_t>(reader, x, elements);
+  }
+  template <typename From>
+  static void read_as(TileReader& reader, std::vector<From>& elements) {
     const auto done = reader.read(std::as_writable_bytes(std::span(elements)));
     if (!done) throw Unread{done.error()};
-    const auto& [name, type, below] = module_.values[x];
-    if (!below) return;
-    for (const T element : elements) {
-      const Size index = Machine<T>::index(element);
-      if (index >= 0 && index < *below) continue;
-      throw Unread{{.code = Code::bad_number,
-                    .message = fmt::format("{} holds {}, and its elements are indices: whole "
-                                           "numbers from 0 to {}",
-                                           name, element, *below - 1)}};
+  }
+  /// \tparam From  what the file holds
+  template <typename From>
+  void read_indices(TileReader& reader, std::size_t x, std::vector<T>& elements) const {
+    std::vector<From> held(elements.size());
+    read_as(reader, held);
+    const Size below = *module_.values[x].below;
+    for (std::size_t k = 0; k < held.size(); ++k) {
+      const Size index = Machine<From>::index(held[k]);
+      if (index < 0 || index >= below) {
+        throw Unread{{.code = Code::bad_number,
+                      .message = fmt::format("{} holds {}, and its elements are indices: whole "
+                                             "numbers from 0 to {}",
+                                             module_.values[x].name, held[k], below - 1)}};
+      }
+      elements[k] = static_cast<T>(index);
     }
   }
   [[nodiscard]] double drawn(std::size_t x, Size addend, Size position) const {
@@ -941,7 +956,7 @@ Result<std::vector<NpyFile>> files_of(const Module& module, const ElementType& t
            .message = fmt::format("parameter {} has addends, and a file has but one array",
                                   module.values[x].name)});
     }
-    arrays.push_back({module.values[x].name, layout.global()});
+    arrays.push_back({module.values[x].name, layout.global(), module.values[x].below.has_value()});
   }
   return run::open_inputs(arrays, pattern, type);
 }
