@@ -213,7 +213,7 @@ TEST(Partition, elements_at_indices_of_another_array) {
   // What says how far a variable goes beside an index.
   expect_line(
       right("array t[5,4] w[6] v[2]\nr[i] += t[i,w[k+l]] * v[l]\nschedule r k:5\nreturn r\n"),
-      "r = spmd t w v { einsum \"ik+l,l->i\" (take 1 t w) v } as sum{k}[5]");
+      "r = spmd w t v { einsum \"ik+l,l->i\" (take 1 t w) v } as sum{k}[5]");
   // As a number, too; in a layout; a single one.
   right("array x[4] c[4] : [2{i}4]\nr[i] = x[c[i]] * c[i]\nschedule r i:2\nreturn r : [4]\n");
   right("array x[1] c[1]\nr[i] = x[c[i]]\nreturn r\n");
