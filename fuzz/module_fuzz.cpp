@@ -139,6 +139,8 @@ static const std::vector<std::string> vocabulary = {
     "reduce_max 0 x",
     "transpose [1,0] x",
     "trim 0 1 0 x",
+    "take 0 x x",
+    " below 3",
     "\"i+k,k->i\"",
     "tile=[2] global=[3] at=[[0],[1]]",
     " shapes=[[2],[1]]",

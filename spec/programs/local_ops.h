@@ -2,11 +2,13 @@
 ///
 ///   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   div x y   max x y ..   min x y ..   neg x
 ///   relu x   exp x   sqrt x   step x   equal x y   scale INT x   reduce_sum D x   reduce_max D x
-///   transpose [..] x   trim D LO HI x   fill INT x
+///   transpose [..] x   trim D LO HI x   fill INT x   take D x c
 ///
 /// A subscript of einsum is a label or a sum of labels with factors: x at 2i+k. Dimension k of transpose is the old
 /// numbers[k]. trim leaves out LO first and HI last indices of dimension D. fill has INT everywhere.
 /// div x y is x times the function 1/y. step x is 1 where x > 0, and equal x y where x - y = 0; else they are 0.
+/// take D x c has the dimensions of c in the place of dimension D of x: out[i, j, l] = x[i, c[j], l], which is
+/// Σ_m x[i, m, l] [c[j] = m] as long as c[j] is an index of x there. [p = 0] is the function that equal has, too.
 #pragma once
 
 #include <string>
@@ -37,7 +39,8 @@ enum class LocalOp {
   reduce_max,
   transpose,
   trim,
-  fill
+  fill,
+  take
 };
 
 struct LocalExpression {
@@ -89,6 +92,11 @@ inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::vector
       for (Index d = 0; d < s.size(); ++d) out.push_back(s[at(k[d])]);
       return out;
     }
+    case LocalOp::take:
+      if (at(k[0]) >= s.size()) return std::nullopt;
+      s.erase(s.begin() + k[0]);
+      s.insert(s.begin() + k[0], shapes[1].begin(), shapes[1].end());
+      return s;
     case LocalOp::trim:
       if (at(k[0]) >= s.size()) return std::nullopt;
       s[at(k[0])] = s[at(k[0])] < k[1] || s[at(k[0])] - k[1] < k[2] ? 0 : s[at(k[0])] - k[1] - k[2];
@@ -111,6 +119,38 @@ inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::map<Na
     shapes.push_back(*shape);
   }
   return shape_of(e, shapes);
+}
+
+/// How many whole numbers from 0 on the elements of an array may be; nullopt where they may be any numbers.
+using Below = std::optional<Size>;
+
+/// T-TAKE. The indices of take are whole numbers below the extent of the dimension: names of which that is
+/// known, what is taken of them, parts of them, and a dimension less of those that have one index in it. What
+/// an expression is below; throws NoIndices where a take has others. The expression has a shape.
+struct NoIndices {};
+inline Below indices_of(const LocalExpression& e, const std::map<Name, Sizes>& names,
+                        const std::map<Name, Size>& below) {
+  if (e.op == LocalOp::name) {
+    const auto x = below.find(e.x);
+    return x == below.end() ? std::nullopt : Below(x->second);
+  }
+  std::vector<Below> args;
+  for (const LocalExpression& arg : e.args) args.push_back(indices_of(arg, names, below));
+  const auto extent = [&] {
+    return shape_of(e.args[0], names).value()[static_cast<Index>(e.numbers[0])];
+  };
+  switch (e.op) {
+    case LocalOp::take:
+      if (!args[1] || *args[1] > extent()) throw NoIndices();
+      return args[0];
+    case LocalOp::trim:
+    case LocalOp::transpose:
+      return args[0];
+    case LocalOp::reduce_sum:
+      return extent() <= 1 ? args[0] : std::nullopt;
+    default:
+      return std::nullopt;
+  }
 }
 
 using PolynomialTensor = Tensor<Polynomial>;
@@ -152,6 +192,26 @@ inline PolynomialTensor einsum_value(const Einsum& e, const std::vector<Polynomi
   return out;
 }
 
+/// out[i, j, l] = Σ_m x[i, m, l] [c[j] = m].
+inline PolynomialTensor taken(Index d, const PolynomialTensor& x, const PolynomialTensor& c,
+                              const Sizes& shape, Variables& variables) {
+  const auto rank = static_cast<std::ptrdiff_t>(c.shape.size());
+  (void)zeros(shape);  // not too many
+  return tensor_of<Polynomial>(shape, [&](const Sizes& i) {
+    const auto begin = i.begin() + static_cast<std::ptrdiff_t>(d);
+    const Polynomial& index = c.elements[position(c.shape, Sizes(begin, begin + rank))];
+    Polynomial out;
+    for (Size m = 0; m < x.shape[d]; ++m) {
+      Sizes at(i.begin(), begin);
+      at.push_back(m);
+      at.insert(at.end(), begin + rank, i.end());
+      out += x.elements[position(x.shape, at)] *
+             variables.indicator(Function::is_zero, index + Polynomial(-m));
+    }
+    return out;
+  });
+}
+
 /// The value of an operation on tensors for which it has a shape.
 inline PolynomialTensor value_of(const LocalExpression& e,
                                  const std::vector<PolynomialTensor>& args, const Sizes& shape,
@@ -159,6 +219,7 @@ inline PolynomialTensor value_of(const LocalExpression& e,
   if (e.op == LocalOp::einsum) return einsum_value(*einsum_of(e.x), args, shape);
   const PolynomialTensor& x = args[0];
   const auto d = e.numbers.empty() ? 0 : static_cast<Index>(e.numbers[0]);
+  if (e.op == LocalOp::take) return taken(d, x, args[1], shape, variables);
   const auto element = [&](const PolynomialTensor& y, const Sizes& i) -> const Polynomial& {
     return y.elements[position(y.shape, i)];
   };

@@ -8,7 +8,7 @@
 namespace spec::spmd {
 
 /// An operation as it is written: how many numbers and operands stand behind it. Those with two take
-/// more, but sub and div; einsum has one for each subscript, and transpose a list of numbers.
+/// more, but sub, div, equal and take; einsum has one for each subscript, and transpose a list of numbers.
 struct OperationRow {
   const char* word;
   LocalOp op;
@@ -33,7 +33,8 @@ inline const std::vector<OperationRow>& operations() {
                                                 {"trim", LocalOp::trim, 3, 1},
                                                 {"reduce_max", LocalOp::reduce_max, 1, 1},
                                                 {"einsum", LocalOp::einsum, 0, 0},
-                                                {"transpose", LocalOp::transpose, 0, 1}};
+                                                {"transpose", LocalOp::transpose, 0, 1},
+                                                {"take", LocalOp::take, 1, 2}};
   return all;
 }
 /// Null where no operation is written so.

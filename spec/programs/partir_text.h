@@ -143,6 +143,8 @@ class TextReader : protected Tokens {
     spmd::LocalExpression op = {row.op, "", {}, {}};
     const ParseError place = here();
     Index least = row.args;
+    // Nothing here says of values that they are whole numbers in a range.
+    if (row.op == spmd::LocalOp::take) fail(place, "take has indices, which no value here is");
     if (row.op == spmd::LocalOp::einsum) {
       if (peek() != '"') fail(place, "expected subscripts in quotes");
       op.x = name();

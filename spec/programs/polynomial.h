@@ -5,7 +5,7 @@
 /// the same one for the same set of arguments. So polynomials that are the same are equal as
 /// functions, but with maxima not always the other way round. Likewise exp(p), sqrt(p) and 1/p become
 /// variables, of which only this is known: equal arguments have equal results. So do the numbers that are 1
-/// where p > 0, or where p = 0, and else 0.
+/// where p > 0, or where p = 0, and else 0. Some variables stand for indices: whole numbers below an extent.
 #pragma once
 
 #include <algorithm>
@@ -92,6 +92,12 @@ inline Size indicator_value(Function f, Size x) {
 class Variables {
  public:
   Polynomial fresh() { return made({}); }
+  /// An index: 0, .., n - 1.
+  Polynomial fresh_index(Size n) {
+    const Polynomial out = made({});
+    below_.back() = n;
+    return out;
+  }
 
   /// The same variable for the same argument.
   Polynomial function(Function f, const Polynomial& p) {
@@ -130,6 +136,19 @@ class Variables {
     }
     return true;
   }
+  /// Likewise, and none of them is an index: two that are not the same differ for some numbers.
+  bool is_of_numbers(const Polynomial& p) const {
+    if (!is_of_inputs(p)) return false;
+    for (const auto& [monomial, c] : p.terms()) {
+      for (const Variable x : monomial) {
+        if (below_[x]) return false;
+      }
+    }
+    return true;
+  }
+  bool has_indices() const {
+    return std::any_of(below_.begin(), below_.end(), [](const auto& n) { return n.has_value(); });
+  }
   /// Others than indicators.
   bool has_functions() const {
     const auto is_one = [](const auto& known) { return !is_indicator(known.first.first); };
@@ -149,16 +168,29 @@ class Variables {
     return out;
   }
 
-  /// Intervals around the values of all variables, where `input` gives those of inputs; nullopt where
-  /// one has none.
-  template <class Input>
-  std::optional<std::vector<Enclosure>> enclosures(const Input& input) const {
+  /// Intervals around the values of all variables, where `input` gives those of inputs, and `index` those
+  /// of indices, which are known exactly; nullopt where one has none.
+  template <class Input, class OfIndex>
+  std::optional<std::vector<Enclosure>> enclosures(const Input& input, const OfIndex& index) const {
     std::vector<Enclosure> out;
+    std::vector<Size> indices;                        // 0 for others
     for (Variable x = 0; x < maximum_.size(); ++x) {  // arguments have smaller variables
       MaybeEnclosure value;
+      indices.push_back(below_[x] ? index(*below_[x]) : 0);
       if (function_[x]) {
-        const MaybeEnclosure argument = enclosure(function_[x]->second, out);
-        if (argument) value = applied(function_[x]->first, *argument);
+        const auto& [f, p] = *function_[x];
+        const MaybeEnclosure argument = enclosure(p, out);
+        const auto exact =
+            is_indicator(f) && is_of_indices(p) ? Variables::value(p, indices) : std::nullopt;
+        if (exact) {
+          const auto known = static_cast<double>(indicator_value(f, *exact));
+          value = Enclosure{known, known};
+        } else if (argument) {
+          value = applied(f, *argument);
+        }
+      } else if (below_[x]) {
+        const auto known = static_cast<double>(indices[x]);
+        value = known < 0x1p53 ? MaybeEnclosure(Enclosure{known, known}) : std::nullopt;
       } else if (maximum_[x].empty()) {
         value = input();
       }
@@ -185,8 +217,9 @@ class Variables {
     return out;
   }
 
-  /// The values of all variables, where `input` gives those that are no maxima; nullopt where one of
-  /// them is not below 2^63. None is the result of another function than an indicator.
+  /// The values of all variables, where `input` gives those that are no maxima, and of indices any number that
+  /// becomes one; nullopt where one of them is not below 2^63. None is the result of another function than an
+  /// indicator.
   template <class Input>
   std::optional<std::vector<Size>> values(const Input& input) const {
     std::vector<Size> out;
@@ -199,7 +232,9 @@ class Variables {
         continue;
       }
       if (all.empty()) {
-        out.push_back(input());
+        const Size number = input();
+        const Size rest = below_[x] ? number % *below_[x] : number;
+        out.push_back(below_[x] && rest < 0 ? rest + *below_[x] : rest);
         continue;
       }
       std::optional<Size> most;
@@ -230,7 +265,17 @@ class Variables {
   Polynomial made(const std::set<Polynomial>& maximum, std::optional<Result> function = {}) {
     maximum_.push_back(maximum);
     function_.push_back(std::move(function));
+    below_.emplace_back();
     return Polynomial::of(maximum_.size() - 1);
+  }
+  /// Whether all its variables are indices.
+  bool is_of_indices(const Polynomial& p) const {
+    for (const auto& [monomial, c] : p.terms()) {
+      for (const Variable x : monomial) {
+        if (!below_[x]) return false;
+      }
+    }
+    return true;
   }
   static MaybeEnclosure applied(Function f, const Enclosure& x) {
     return f == Function::exponential   ? exponential(x)
@@ -251,6 +296,7 @@ class Variables {
   // Of each variable what it is the maximum of, or the result of; neither of an input.
   std::vector<std::set<Polynomial>> maximum_;
   std::vector<std::optional<Result>> function_;
+  std::vector<std::optional<Size>> below_;  // of each index the extent
   std::map<std::set<Polynomial>, Variable> variable_of_;
   std::map<Result, Variable> result_of_;
 };

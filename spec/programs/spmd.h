@@ -1,6 +1,6 @@
 /// Modules: values on many devices, local operations on their tiles, and redistributions.
 ///
-///   fn main(x̄ : L̄) -> L̄ { y = spmd x̄ { e } as L | y = redistribute x as L; ..; return ȳ } denotes ē
+///   fn main(x̄ : L̄ [below n]) -> L̄ { y = spmd x̄ { e } as L | y = redistribute x as L; ..; return ȳ } denotes ē
 ///
 /// Fig. 9 of the paper with layouts in the place of types. T-SPMD: on every device the shape of e is
 /// that of its box of L. D-SPMD: the value is a family (v_κ), one array for each addend κ of L; it
@@ -8,6 +8,8 @@
 /// redistribute keeps what is meant. All is decided on formal polynomials, so for all numbers: the
 /// local programs of all devices are carried out, and where an array is cut into addends again, the
 /// new addends are variables of which only the sum is known.
+///
+/// A parameter below n is an array of indices: its elements are whole numbers from 0 to n - 1.
 #pragma once
 
 #include <variant>
@@ -47,6 +49,7 @@ struct Denoted {
 struct Module {
   Size devices = 1;
   std::vector<std::pair<Name, Layout>> parameters;
+  std::map<Name, Size> below;  // of parameters that are indices
   std::vector<Layout> results;
   std::vector<ModuleStatement> body;
   std::vector<Name> returned;  // each once
@@ -130,6 +133,8 @@ inline std::string shown(const Sizes& shape) {
 }
 
 using ModuleGamma = std::map<Name, Layout>;
+/// What values are below of which that is known.
+using Belows = std::map<Name, Size>;
 
 inline const Layout& layout_of(const ModuleGamma& gamma, const Name& x, const ParseError& place) {
   const auto found = gamma.find(x);
@@ -147,9 +152,30 @@ inline std::optional<Sizes> local_shape(const SpmdStatement& op, std::map<Name, 
   return shape_of(op.e, shapes);
 }
 
-/// T-SPMD. Throws ParseError where a premise fails.
-inline void type_spmd(const ModuleGamma& gamma, const SpmdStatement& op, Size D,
-                      const ParseError& place) {
+/// y = e: what is known of y is what is known of e. Throws NoIndices.
+inline void define(const Name& y, const LocalExpression& e, std::map<Name, Sizes>& shapes,
+                   Belows& below) {
+  const Below n = indices_of(e, shapes, below);
+  below.erase(y);
+  if (n) below[y] = *n;
+  shapes[y] = shape_of(e, shapes).value();
+}
+/// T-TAKE of all expressions of a block, the last ones unnamed.
+inline bool has_indices(const std::vector<std::pair<Name, LocalExpression>>& body,
+                        const std::vector<LocalExpression>& last, std::map<Name, Sizes> shapes,
+                        Belows below) {
+  try {
+    for (const auto& [y, e] : body) define(y, e, shapes, below);
+    for (const LocalExpression& e : last) (void)indices_of(e, shapes, below);
+  } catch (const NoIndices&) {
+    return false;
+  }
+  return true;
+}
+
+/// T-SPMD, T-TAKE. Throws ParseError where a premise fails.
+inline void type_spmd(const ModuleGamma& gamma, const Belows& below, const SpmdStatement& op,
+                      Size D, const ParseError& place) {
   std::map<Name, std::vector<Box>> boxes_of;
   for (const Name& x : op.x) boxes_of[x] = local_boxes(layout_of(gamma, x, place), D);
   const std::vector<Box> results = local_boxes(op.layout, D);
@@ -159,6 +185,13 @@ inline void type_spmd(const ModuleGamma& gamma, const SpmdStatement& op, Size D,
     const auto shape = local_shape(op, shapes);
     const std::string here = "on device " + std::to_string(d) + " ";
     if (!shape) ill_typed(place, here + "the local operations do not fit their operands [T-SPMD]");
+    Belows known;
+    for (const Name& x : op.x) {
+      if (below.count(x) > 0) known[x] = below.at(x);
+    }
+    if (!has_indices(op.body, {op.e}, shapes, known)) {
+      ill_typed(place, here + "what take has is no index of its operand [T-TAKE]");
+    }
     if (*shape != shape_of(results[d])) {
       ill_typed(place, here + "the result is " + shown(*shape) + ", but its tile is " +
                            shown(shape_of(results[d])) + " [T-SPMD]");
@@ -183,15 +216,18 @@ inline void type_redistribute(const ModuleGamma& gamma, const RedistributeStatem
 /// none.
 inline void type_module(const Module& module) {
   ModuleGamma gamma;
+  Belows below = module.below;
   for (const auto& [x, L] : module.parameters) gamma[x] = L;
   for (const ModuleStatement& statement : module.body) {
     if (const auto* op = std::get_if<SpmdStatement>(&statement.op)) {
-      type_spmd(gamma, *op, module.devices, statement.place);
+      type_spmd(gamma, below, *op, module.devices, statement.place);
       gamma[statement.y] = op->layout;
     } else {
       const auto& redistribute = std::get<RedistributeStatement>(statement.op);
       type_redistribute(gamma, redistribute, statement.place);
       gamma[statement.y] = redistribute.layout;
+      const bool stays = below.count(redistribute.x) > 0 && addend_count(redistribute.layout) == 1;
+      if (stays) below[statement.y] = below.at(redistribute.x);
     }
   }
   for (Index k = 0; k < module.returned.size(); ++k) {
@@ -201,8 +237,8 @@ inline void type_module(const Module& module) {
     }
   }
   if (!module.denotes) return;
-  std::map<Name, Sizes> shapes;
-  for (const auto& [x, L] : module.parameters) shapes[x] = global_shape(L);
+  std::map<Name, Sizes> shapes, inputs;
+  for (const auto& [x, L] : module.parameters) shapes[x] = inputs[x] = global_shape(L);
   for (const auto& [y, e] : module.denotes->body) {
     const auto shape = shape_of(e, shapes);
     if (!shape) ill_typed(module.denotes_place, "the operations do not fit their operands");
@@ -212,6 +248,9 @@ inline void type_module(const Module& module) {
     if (shape_of(module.denotes->e[k], shapes) != global_shape(module.results[k])) {
       ill_typed(module.denotes_place, "this has another global shape than the result of main");
     }
+  }
+  if (!has_indices(module.denotes->body, module.denotes->e, inputs, module.below)) {
+    ill_typed(module.denotes_place, "what take has is no index of its operand [T-TAKE]");
   }
 }
 

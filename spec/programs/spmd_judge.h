@@ -13,6 +13,8 @@
 namespace spec::spmd {
 
 constexpr TooLarge maxima_differ = {"the maxima in this are not the same, but no numbers show it"};
+constexpr TooLarge indices_differ = {
+    "what stands at indices in this is not the same, but no numbers show a difference"};
 constexpr TooLarge functions_differ = {
     "the functions in this are not of the same numbers, but no numbers show a difference"};
 
@@ -32,7 +34,11 @@ inline bool lie_apart(const Variables& variables, const Polynomial& p, const Pol
       const double x = below_1 * most[draw / 3 % most.size()];
       return Enclosure{is_negative ? -x : x, is_negative ? -x : x};
     };
-    const auto values = variables.enclosures(number);
+    const auto index = [&](Size n) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      return static_cast<Size>((state >> 17U) % static_cast<std::uint64_t>(n));
+    };
+    const auto values = variables.enclosures(number, index);
     const auto p_x = values ? Variables::enclosure(p, *values) : std::nullopt;
     const auto q_x = values ? Variables::enclosure(q, *values) : std::nullopt;
     if (p_x && q_x && !meet(*p_x, *q_x)) return true;
@@ -40,10 +46,10 @@ inline bool lie_apart(const Variables& variables, const Polynomial& p, const Pol
   return false;
 }
 
-/// Whether two polynomials that are not the same differ for some numbers. With maxima: for some that
-/// are drawn, small ones and such as lie on both sides of what coefficients part.
+/// Whether two polynomials that are not the same differ for some numbers. With maxima or indices: for some
+/// that are drawn, small ones and such as lie on both sides of what coefficients part.
 inline bool differ(const Variables& variables, const Polynomial& p, const Polynomial& q) {
-  if (variables.is_of_inputs(p) && variables.is_of_inputs(q)) return true;
+  if (variables.is_of_numbers(p) && variables.is_of_numbers(q)) return true;
   if (variables.has_functions()) return lie_apart(variables, p, q);
   Sizes most = {5};
   for (const Size c : variables.magnitudes()) {
@@ -71,7 +77,9 @@ inline bool differ(const Variables& variables, const Polynomial& p, const Polyno
 }
 
 inline TooLarge not_the_same(const Variables& variables) {
-  return variables.has_functions() ? functions_differ : maxima_differ;
+  return variables.has_functions() ? functions_differ
+         : variables.has_indices() ? indices_differ
+                                   : maxima_differ;
 }
 
 /// Why a module is wrong: at a statement, or in the end where `statement` is none. An element of the
@@ -103,7 +111,7 @@ class ModuleJudge {
   /// The module has a type. Throws TooLarge.
   ModuleVerdict run() {
     for (const auto& [x, L] : module_.parameters) {
-      const std::vector<PolynomialTensor> family = drawn_family(L);
+      const std::vector<PolynomialTensor> family = drawn_family(L, x);
       values_[x] = {L, tiles_of(family, L)};
       inputs_[x] = collapsed(family, L.addition);
     }
@@ -119,10 +127,15 @@ class ModuleJudge {
     return tensor_of<Polynomial>(shape, [&](const Sizes&) { return variables_.fresh(); });
   }
   /// An array for each addend, all elements variables.
-  std::vector<PolynomialTensor> drawn_family(const Layout& L) {
+  std::vector<PolynomialTensor> drawn_family(const Layout& L, const Name& x) {
     const auto size = product(global_shape(L));
     const auto all = size ? times(*size, addend_count(L)) : std::nullopt;
     if (!all || *all > most_elements) throw too_many_elements;
+    const auto below = module_.below.find(x);
+    if (below != module_.below.end()) {
+      return {tensor_of<Polynomial>(
+          global_shape(L), [&](const Sizes&) { return variables_.fresh_index(below->second); })};
+    }
     std::vector<PolynomialTensor> out;
     for (Size k = 0; k < addend_count(L); ++k) out.push_back(drawn(global_shape(L)));
     return out;

@@ -1,15 +1,16 @@
 /// Reads the text form of modules, `retile.spmd/1`.
 ///
 ///   module    = "retile.spmd/1" NL "mesh" axis {"," axis} NL
-///               "fn" "main" "(" [NAME ":" layout {"," NAME ":" layout}] ")" "->" layout {"," layout} NL
+///               "fn" "main" "(" [parameter {"," parameter}] ")" "->" layout {"," layout} NL
 ///               {NAME "=" op NL} "return" NAME {"," NAME} NL ["denotes" (expr | block) NL]
+///   parameter = NAME ":" layout ["below" INT]
 ///   block     = "{" {NAME "=" expr NL} (expr | "return" NAME {"," NAME}) "}"
 ///   op        = "spmd" NAME {NAME} "{" (expr | {NAME "=" expr NL} "return" NAME) "}" "as" layout
 ///             | "redistribute" NAME "as" layout
 ///   expr      = term | "einsum" STR {term} | ("add" | "mul" | "max" | "min") term term {term}
 ///             | ("sub" | "div" | "equal") term term | ("neg" | "relu" | "exp" | "sqrt" | "step") term
 ///             | ("scale" | "fill") ["-"] INT term | ("reduce_sum" | "reduce_max") INT term
-///             | "transpose" ints term | "trim" INT INT INT term
+///             | "transpose" ints term | "trim" INT INT INT term | "take" INT term term
 ///   term      = NAME | "(" expr ")"
 ///
 /// Layouts are those of program/layout_text.h, and listed boxes as in program/tiling_text.h. A block
@@ -145,6 +146,7 @@ class ModuleReader : protected Tokens {
         const Name x = new_name();
         expect(":");
         out_.parameters.emplace_back(x, layout());
+        below(x);
         return 0;
       });
       expect(")");
@@ -154,6 +156,18 @@ class ModuleReader : protected Tokens {
       out_.results.push_back(layout());
       return 0;
     });
+  }
+
+  /// ["below" INT]
+  void below(const Name& x) {
+    const ParseError place = here();
+    if (!accept("below")) return;
+    const Size n = integer();
+    if (n < 1) fail(place, "indices are below a number from 1 on");
+    if (out_.parameters.back().second.addition != Addition::none) {
+      fail(place, "an array of indices has no addends");
+    }
+    out_.below[x] = n;
   }
 
   void statements() {
@@ -257,11 +271,12 @@ class ModuleReader : protected Tokens {
     if (row->op == LocalOp::einsum) return einsum(std::move(out), depth);
     if (row->op == LocalOp::transpose) out.numbers = ints();
     for (Index k = 0; k < row->numbers; ++k) {
-      const bool is_negative = row->op != LocalOp::trim && accept("-");
+      const bool has_sign = row->op != LocalOp::trim && row->op != LocalOp::take;
+      const bool is_negative = has_sign && accept("-");
       out.numbers.push_back(is_negative ? -integer() : integer());
     }
     const bool is_list = row->args == 2 && row->op != LocalOp::sub && row->op != LocalOp::div &&
-                         row->op != LocalOp::equal;
+                         row->op != LocalOp::equal && row->op != LocalOp::take;
     terms(out, row->args, is_list, depth);
     return out;
   }

@@ -29,9 +29,15 @@ inline Size below(Random& random, Size n) {
 /// Whether something happens that does so in this many of a hundred cases.
 inline bool chance(Random& random, Size percent) { return below(random, 100) < percent; }
 
-struct Read {
+/// An element of an array of indices, as a subscript.
+struct Indirect {
   Index array = 0;
   spec::thesis::Subscripts at;
+};
+struct Read {
+  Index array = 0;
+  spec::thesis::Subscripts at;             // 0 where a dimension is indirect
+  std::map<Index, Indirect> indices = {};  // by dimension
 };
 
 enum class TermKind { read, number, add, sub, mul, div, max, min, neg, relu, exp, sqrt };
@@ -56,6 +62,7 @@ struct Array {
   std::string name;
   Sizes shape;
   bool is_input = true;
+  Size below = 0;  // of an array of indices
 };
 
 struct Program {
@@ -178,6 +185,50 @@ class Drawing {
     now_.reads.push_back(out);
   }
 
+  /// Some array at indices that another one holds.
+  void read_indirect() {
+    const Index array = happens(50)
+                            ? input({1 + static_cast<Size>(any(5)), 1 + static_cast<Size>(any(4))})
+                            : any(static_cast<Size>(out_.arrays.size()));
+    const Sizes shape = out_.arrays[array].shape;
+    if (shape.empty()) return;
+    Read out = {array, spec::thesis::Subscripts(shape.size(), {0, Sizes(4, 0)}), {}};
+    const Index dim = any(static_cast<Size>(shape.size()));
+    for (Index d = 0; d < shape.size(); ++d) {
+      Index v = 0;
+      while (v < now_.extents.size() && now_.extents[v] != shape[d]) ++v;
+      if (d == dim || happens(25)) {
+        out.indices[d] = indirect(shape[d]);
+      } else if (v < now_.extents.size() && happens(70)) {
+        out.at[d] = alone(v, 0);
+      } else {
+        out.at[d].constant = static_cast<Size>(any(shape[d]));
+      }
+    }
+    now_.reads.push_back(out);
+  }
+  /// An element of an array of indices below n: one that there is, or a new one.
+  Indirect indirect(Size n) {
+    for (Index array = 0; array < out_.arrays.size() && happens(40); ++array) {
+      const Array& known = out_.arrays[array];
+      if (known.below != n || known.shape.size() != 1) continue;
+      for (Index v = 0; v < now_.extents.size(); ++v) {
+        if (now_.extents[v] == known.shape[0]) return {array, {alone(v, 0)}};
+      }
+    }
+    Indirect out;
+    Sizes shape;
+    for (Index v = 0; v < now_.extents.size(); ++v) {
+      if (!happens(45)) continue;
+      const Size shift = !is_in_sum_[v] && happens(15) ? 1 : 0;
+      shape.push_back(now_.extents[v] + shift);
+      out.at.push_back(alone(v, shift));
+    }
+    out.array = input(shape);
+    out_.arrays.back().below = n;
+    return out;
+  }
+
   void statement() {
     Size points = 0;
     do {
@@ -199,10 +250,11 @@ class Drawing {
       for (const Size n : now_.extents) points *= n;
     } while (points == 0 || points > 120);
     while (!to_be_read_.empty() || (now_.reads.size() < 3 && happens(45))) {
-      const Index way = to_be_read_.empty() ? any(4) : 0;
+      const Index way = to_be_read_.empty() ? any(5) : 0;
       if (way < 2) read_new();
       if (way == 2) read_neighbours();
       if (way == 3) read_known();
+      if (way == 4) read_indirect();
     }
     write();
     body();
@@ -255,10 +307,17 @@ class Drawing {
 
   // Text.
 
-  static std::string subscripts(const spec::thesis::Subscripts& at) {
+  [[nodiscard]] std::string subscripts(const spec::thesis::Subscripts& at,
+                                       const std::map<Index, Indirect>& indices = {}) const {
     std::string out;
-    for (const auto& s : at) {
+    for (Index d = 0; d < at.size(); ++d) {
+      const auto& s = at[d];
       std::string sum;
+      if (const auto one = indices.find(d); one != indices.end()) {
+        sum = out_.arrays[one->second.array].name + subscripts(one->second.at);
+        out += (out.empty() ? "" : ",") + sum;
+        continue;
+      }
       for (Index v = 0; v < s.factors.size(); ++v) {
         if (s.factors[v] == 0) continue;
         const std::string factor = s.factors[v] == 1 ? "" : std::to_string(s.factors[v]) + "*";
@@ -284,7 +343,7 @@ class Drawing {
         return std::to_string(t.number);
       case TermKind::read: {
         const Read& read = statement.reads[t.read];
-        return out_.arrays[read.array].name + subscripts(read.at);
+        return out_.arrays[read.array].name + subscripts(read.at, read.indices);
       }
       case TermKind::neg:
         return happens(50) ? "neg(" + term(statement, t.args[0]) + ")" : "-" + arg(0);
@@ -395,6 +454,29 @@ class Drawing {
   std::vector<std::pair<std::string, Size>> axes_;
 };
 
+/// x[i, c[j]] is the sum of all x[i, m] [c[j] = m], here over all dimensions that are indirect.
+inline Polynomial read_at(const Read& read, const std::vector<PolynomialTensor>& arrays,
+                          const Sizes& point, Variables& variables) {
+  const auto element = [&](Index array, const Sizes& at) {
+    return arrays[array].elements[spec::position(arrays[array].shape, at)];
+  };
+  Sizes extents;
+  for (const auto& [d, index] : read.indices) extents.push_back(arrays[read.array].shape[d]);
+  Polynomial out;
+  spec::for_each_index(extents, [&](const Sizes& m) {
+    Sizes at = spec::thesis::index_at(read.at, point);
+    Polynomial is_it(1);
+    Index next = 0;
+    for (const auto& [d, index] : read.indices) {
+      at[d] = m[next++];
+      const Polynomial c = element(index.array, spec::thesis::index_at(index.at, point));
+      is_it = is_it * variables.indicator(spec::spmd::Function::is_zero, c + Polynomial(-at[d]));
+    }
+    out += element(read.array, at) * is_it;
+  });
+  return out;
+}
+
 inline Polynomial value_at(const Program& program, const Statement& statement, const Term& t,
                            const std::vector<PolynomialTensor>& arrays, const Sizes& point,
                            Variables& variables) {
@@ -405,9 +487,7 @@ inline Polynomial value_at(const Program& program, const Statement& statement, c
     case TermKind::number:
       return Polynomial(t.number);
     case TermKind::read: {
-      const Read& read = statement.reads[t.read];
-      const PolynomialTensor& x = arrays[read.array];
-      return x.elements[spec::position(x.shape, spec::thesis::index_at(read.at, point))];
+      return read_at(statement.reads[t.read], arrays, point, variables);
     }
     case TermKind::neg:
       return -arg(0);

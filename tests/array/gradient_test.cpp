@@ -154,6 +154,23 @@ TEST(Gradient, refuses_what_no_statement_writes) {
       lines_of("array x[6] w[3]\ny[i] += x[i+k] * w[k]\nreturn y\n", {.with_respect_to = {"w"}}),
       "dw[k] += dy[i] * x[i+k] for k:3\nreturn dw\n");
 }
+TEST(Gradient, of_what_is_taken_at_indices_is_refused_and_that_beside_it_is_not) {
+  const std::string sparse =
+      "array val[4,2] col[4,2] x[6]\nb[i] += val[i,k] * x[col[i,k]]\nreturn b\n";
+  EXPECT_EQ(lines_of(sparse),
+            "the derivative by x would be added to those of its elements that col names, which no "
+            "statement does (a scatter)");
+  EXPECT_EQ(lines_of(sparse, {.constant = {"x"}}),
+            "dval[i,k] = db[i] * x[col[i,k]]\nreturn dval\n");
+  EXPECT_EQ(lines_of(sparse, {.with_respect_to = {"val"}}),
+            "dval[i,k] = db[i] * x[col[i,k]]\nreturn dval\n");
+  EXPECT_EQ(lines_of(sparse, {.with_respect_to = {"col"}}),
+            "col is an array of indices, and whole numbers have no derivative");
+  EXPECT_EQ(lines_of("array w[3] x[6,4] c[3] d[2]\ny[i] = exp(w[i] * x[c[i],d[1]])\nreturn y\n",
+                     {.constant = {"x"}}),
+            "y[i] = exp(w[i] * x[c[i],d[1]])\ndw[i] = dy[i] * y[i] * x[c[i],d[1]]\n"
+            "return dw as w\n");
+}
 TEST(Gradient, refuses_arguments_that_mean_nothing) {
   const std::string lines = "array x[3] u[3]\ny[i] = x[i] * x[i]\nz[i] = step(u[i])\nreturn y\n";
   EXPECT_EQ(lines_of(lines, {.of = "q"}), "there is no array q");

@@ -188,6 +188,37 @@ TEST(Partition, strides_and_indices) {
   expect_line(right("array x[11] w[3]\nr[i] += x[2*i+k] * w[k]\nschedule r i:1\nreturn r\n"),
               "r = spmd x w { einsum \"2i+k,k->i\" x w } as [5]");
 }
+TEST(Partition, elements_at_indices_of_another_array) {
+  const std::string sparse = right(
+      "array val[8,3] col[8,3] x[6] : [2{i}6]\nb[i] += val[i,k] * x[col[i,k]]\nschedule b i:4\n"
+      "return b\n");
+  expect_line(sparse,
+              "fn main(val : [2{i}8, 3], col : [2{i}8, 3] below 6, x : [2{i}6]) -> [2{i}8]");
+  expect_line(sparse, "x_1 = redistribute x as [6]");
+  expect_line(sparse,
+              "b = spmd val col x_1 { einsum \"ik,ik->i\" val (take 0 x_1 col) } as [2{i}8]");
+  // The variable cuts the indices, and of a table no rows, but columns.
+  expect_line(right("array t[5,4] w[6]\nr[i,j] = t[w[i],j]\nschedule r i:2,j:2\nreturn r\n"),
+              "fn main(t : [5, 2{j}4], w : [3{i}6] below 5) -> [3{i}6, 2{j}4]");
+  // One index of it, its neighbours, and indices of indices.
+  expect_line(right("array x[4] c[3,2]\nr[i] = x[c[i,1]]\nschedule r i:3\nreturn r\n"),
+              "r = spmd c x { take 0 x (reduce_sum 1 (trim 1 1 0 c)) } as [1{i}3]");
+  expect_line(
+      right("array x[4] c[5]\nr[i] = x[c[i+1]] - x[c[i]]\nschedule r i:2\nreturn r\n"),
+      "r = spmd c x { sub (take 0 x (trim 0 1 0 c)) (take 0 x (trim 0 0 1 c)) } as [2{i}4]");
+  const std::string inner =
+      right("array x[4] p[7] q[5]\nr[i] = x[p[q[i]]]\nschedule r i:5\nreturn r\n");
+  expect_line(inner, "fn main(x : [4], p : [7] below 4, q : [1{i}5] below 7) -> [1{i}5]");
+  expect_line(inner, "r = spmd q p x { take 0 x (take 0 p q) } as [1{i}5]");
+  // What says how far a variable goes beside an index.
+  expect_line(
+      right("array t[5,4] w[6] v[2]\nr[i] += t[i,w[k+l]] * v[l]\nschedule r k:5\nreturn r\n"),
+      "r = spmd w t v { einsum \"ik+l,l->i\" (take 1 t w) v } as sum{k}[5]");
+  // As a number, too; in a layout; a single one.
+  right("array x[4] c[4] : [2{i}4]\nr[i] = x[c[i]] * c[i]\nschedule r i:2\nreturn r : [4]\n");
+  right("array x[1] c[1]\nr[i] = x[c[i]]\nreturn r\n");
+  right("array x[4] c[]\nr[] = x[c[]]\nreturn r\n");
+}
 TEST(Partition, ranges_are_those_that_are_declared) {
   const std::string module =
       right("array x[4]\nr[i] += x[i] for n:6\nschedule r i:2,n:2\nreturn r\n");
@@ -284,6 +315,27 @@ TEST(Partition, wrong_texts_are_refused) {
   for (int k = 0; k < 100'000; ++k) minus += "-";
   begins(minus + "x[i]\nreturn r\n", "a:3: more than 1024 factors");
   begins("array x[4]\nr[i] = x[:]\nreturn r\n", "a:3: a whole dimension");
+  const std::string indices = "array x[4] y[5] c[4] d[4,4]\n";
+  begins(indices + "r[i] = x[c[i]] + y[c[i]]\nreturn r\n",
+         "a:3: c has indices below 4 elsewhere, and here of a dimension of 5");
+  begins(indices + "p[i] = 2c[i]\nr[i] = x[p[i]]\nreturn r\n",
+         "a:4: p is written by a statement, and indices are elements of inputs");
+  begins("array x[4] c[4] z[4]\nr[i] = x[c[i]]\nc[i] = z[i]\nreturn r\n",
+         "a:4: c is an array of indices, and these are inputs");
+  begins(indices + "r[c[i]] += x[i]\nreturn r\n", "a:3: what is written has no indices");
+  begins(indices + "r[i] = x[c[i]+1]\nreturn r\n", "a:3: an element of an array of indices is");
+  begins(indices + "r[i] = x[1+c[i]]\nreturn r\n", "a:3: an element of an array of indices is");
+  begins(indices + "r[i] = x[2*c[i]]\nreturn r\n", "a:3: an element of an array of indices is");
+  begins(indices + "r[i] = x[c[i]*2]\nreturn r\n", "a:3: an element of an array of indices is");
+  begins(indices + "r[i] = x[d[i]]\nreturn r\n", "a:3: d has 2 dimensions, not 1");
+  begins(indices + "r[i] = x[q[i]]\nreturn r\n", "a:3: there is no array q here");
+  begins(indices + "r[i] = x[c[i+1]] for i:4\nreturn r\n", "a:3: this reaches beyond");
+  begins(indices + "r[i] = x[c[j]]\nreturn r\n", "a:3: nothing says how far variable i");
+  begins(indices + "r[i] = x[c[i]\nreturn r\n", "a:3: ");
+  begins(indices + "r[i] = x[c[i],]\nreturn r\n", "a:3: ");
+  std::string inside = indices + "r[i] = ";
+  for (int k = 0; k < 100'000; ++k) inside += "c[";
+  begins(inside + "\nreturn r\n", "a:3: more than 8 indirect subscripts");
   begins("array x[4]\nr[i] = x[i]\nr[i] += x[i]\nreturn r\n", "a:4: an array is written by one");
   begins("array x[4]\nr[i] = r[i]\nreturn r\n", "a:3: this is read before");
   begins("array x[4]\nr[i] = x[i]\nschedule q i:2\nreturn r\n", "a:4: no statement writes q");

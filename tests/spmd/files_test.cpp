@@ -112,6 +112,49 @@ TEST_F(Files, what_a_module_returns_for_them_is_written) {
   expect_product(as(std::int64_t{}), of(std::int64_t{}));
 }
 
+TEST_F(Files, indices_are_whole_numbers_below_their_extent) {
+  const std::string text = R"(retile.spmd/1
+mesh d:2
+fn main(x : [3, 2], c : [2{d}4] below 3) -> [2{d}4, 2]
+y = spmd x c { take 0 x c } as [2{d}4, 2]
+return y
+denotes take 0 x c
+)";
+  write<float>("x.npy", {3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto of = [&](const std::vector<float>& indices) {
+    write<float>("c.npy", {4}, indices);
+    return run_of(text, type_of<float>());
+  };
+  for (const float other : {3.0F, -1.0F, 0.5F, 1e30F, std::numeric_limits<float>::quiet_NaN(),
+                            std::numeric_limits<float>::infinity()}) {
+    expect_refused(of({0, 1, 2, other}), Code::bad_number, "c holds ");
+  }
+  const auto report = of({2, 0, 1, 1});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_FALSE(report->difference);
+  EXPECT_EQ(read<float>("y.npy"), (std::vector<float>{5, 6, 1, 2, 3, 4, 3, 4}));
+  // Integers beside numbers with a point, which may not fit where they are no indices.
+  write<std::int64_t>("c.npy", {4}, {2, 0, 1, 1});
+  ASSERT_TRUE(run_of(text, type_of<float>()));
+  EXPECT_EQ(read<float>("y.npy"), (std::vector<float>{5, 6, 1, 2, 3, 4, 3, 4}));
+  write<std::int32_t>("c.npy", {4}, {0, 0, 0, 2});
+  ASSERT_TRUE(run_of(text, type_of<float>()));
+  EXPECT_EQ(read<float>("y.npy"), (std::vector<float>{1, 2, 1, 2, 1, 2, 5, 6}));
+  EXPECT_EQ(std::filesystem::remove(path("y.npy")), true);
+  write<std::int64_t>("c.npy", {4}, {0, 0, 0, std::int64_t{1} << 32});
+  expect_refused(run_of(text, type_of<float>()), Code::bad_number, "c holds 4294967296, and");
+  write<double>("c.npy", {4}, {0, 0, 0, 1});
+  expect_refused(run_of(text, type_of<float>()), Code::bad_file, "holds elements of type <f8");
+  // Of integers, whose largest elements count by themselves.
+  write<std::int32_t>("x.npy", {3, 2}, {1, 2, 3, 4, 5, 1 << 30});
+  write<std::int32_t>("c.npy", {4}, {2, 2, 2, 2});
+  EXPECT_TRUE(run_of(text, type_of<std::int32_t>()));
+  write<std::int32_t>("c.npy", {4}, {2, 2, 2, 3});
+  EXPECT_FALSE(run_of(text, type_of<std::int32_t>()));
+  write<std::int64_t>("c.npy", {4}, {2, 2, 2, std::int64_t{1} << 32});
+  EXPECT_FALSE(run_of(text, type_of<std::int32_t>()));
+}
+
 TEST_F(Files, what_is_wrong_is_not_written) {
   write_operands<float>({1, 0, -2, 3, 0, 5, 1, -1});
   std::string text = product;

@@ -124,6 +124,15 @@ y = spmd a w { add (einsum "2i+k,k->i" a w) (einsum "2i->i" (trim 0 1 1 a)) } as
 return y
 denotes add (einsum "2i+k,k->i" x w) (einsum "2i->i" (trim 0 1 1 x))
 )"},
+      {"gathered", R"(retile.spmd/1
+mesh d:2
+fn main(t : [2{d}4, 3], c : [2{d}4] below 4, v : [2{d}4]) -> [3]
+a = redistribute t as [4, 3]
+y = spmd a c v { einsum "ij,i->j" (take 0 a c) v } as sum{d}[3]
+z = redistribute y as [3]
+return z
+denotes einsum "ij,i->j" (take 0 t c) v
+)"},
       {"sums", R"(retile.spmd/1
 mesh x:2
 fn main(x : [3, 2{x}4], s : []) -> [3]

@@ -111,6 +111,14 @@ y = spmd a { add a (sub a a) } as [1{d}2]
 return y
 denotes einsum "2i->i" x
 )";
+  const std::string rows = R"(retile.spmd/1
+mesh d:2
+fn main(t : [5, 3], c : [2{d}4, 2] below 5) -> [2{d}4, 2, 3]
+y = spmd t c { transpose [1,2,0] (take 1 (transpose [1,0] t) c) } as [2{d}4, 2, 3]
+return y
+denotes take 0 t c
+)";
+  EXPECT_EQ(run_c(written(rows), 2), 0);
   EXPECT_EQ(run_c(written(trims), 4), 0);
   EXPECT_EQ(run_c(written(strides), 2), 0);
   EXPECT_EQ(run_c(written(module_named("cube")), 3), 0);
@@ -125,6 +133,9 @@ TEST_F(ModulesInC, find_what_is_wrong) {
     SCOPED_TRACE(by);
     EXPECT_EQ(run_c(replaced(program, what, by), 4), 1);
   }
+  // An index that an array does not have ends all.
+  EXPECT_EQ(run_c(replaced(written(module_named("gathered")), "= {0, 4, 0};", "= {0, 5, 0};"), 2),
+            2);
   EXPECT_EQ(run_c(program, 3), 2);
   EXPECT_EQ(run_c(written(replaced(text, "denotes add (sub", "denotes add (add")), 4), 1);
 }

@@ -14,6 +14,7 @@ class Program(NamedTuple):
     framework: str
     is_positive: bool = False  # arguments are above 0
     is_quick: bool = False  # runs by default
+    indices: dict = {}  # arguments that are indices, and what they are below
 
     @property
     def name(self):
@@ -186,6 +187,49 @@ def in_place(x, w):
 def gated(x, w, u):
     y = x @ w
     return x + y / (1 + np.exp(-y)) * (x @ u)
+
+
+# ---- Elements at indices -----------------------------------------------------------------------------------------------------------
+
+
+@program((5, 4), (7,), kind="gather", is_quick=True, indices={1: 5})
+def embedding(table, words):
+    return table[words]
+
+
+@program((6, 3), (6,), kind="gather", indices={1: 6})
+def rows_in_another_order(x, order):
+    return np.take(x, order, axis=0) - x
+
+
+@program((5, 4), (6,), (4, 3), kind="gather", indices={1: 5})
+def rows_that_are_multiplied(table, words, u):
+    return table[words] @ u
+
+
+@program((8, 3), (8, 3), (6,), kind="gather", is_quick=True, indices={1: 6})
+def sparse_matrix_vector(values, columns, x):
+    return (values * x[columns]).sum(axis=1)
+
+
+@program((4, 5), (6,), kind="gather", indices={1: 5})
+def along_axis_1(x, columns):
+    return np.exp(np.take(x, columns, 1)) + x[:, columns]
+
+
+@program((7, 3, 2), (4,), kind="gather", indices={1: 6})
+def of_parts(x, rows):
+    return x[:-1, 1][rows] - x[1:].take(rows, axis=0)[:, 0] + x[:, 2][[3, 0, -1, -7]]
+
+
+@program((5, 4), (3, 2), (4,), kind="gather", indices={1: 5})
+def of_what_is_computed(x, rows, b):
+    return np.exp(x + b)[rows].max(axis=1) * rows.sum()
+
+
+@program((5, 4), (6,), (3,), kind="gather", indices={1: 5, 2: 6})
+def of_what_was_gathered(x, rows, again):
+    return x.T[:, rows][1:, again]
 
 
 # ---- Views and folds ----------------------------------------------------------------------------------------------------------------

@@ -62,3 +62,18 @@ def jax_constants(x, b):
 def jax_causal_attention(s, v):
     mask = jnp.tril(jnp.ones((5, 5), bool))
     return jax.nn.softmax(jnp.where(mask, s, -20), axis=-1) @ v
+
+
+@program((5, 4), (7,), (4, 3), kind="gather", framework="jax", indices={1: 5})
+def jax_embedding(table, words, u):
+    return table[words] @ u
+
+
+@program((4, 5), (3, 2), kind="gather", framework="jax", indices={1: 5})
+def jax_along_axis_1(x, columns):
+    return jnp.take(x, columns, axis=1) - x[:, columns]
+
+
+@program((8, 3), (8, 3), (6,), kind="gather", framework="jax", indices={1: 6})
+def jax_sparse_matrix_vector(values, columns, x):
+    return jnp.einsum("ik,ik->i", values, jnp.take(x, columns, mode="clip"))

@@ -26,11 +26,12 @@ def arguments(program, seed=1, dtype=None):
         return [draw.integers(-9, 9, shape) for shape in program.shapes]
     dtype = dtype or (np.float32 if program.framework == "jax" else np.float64)
     drawn = [draw.standard_normal(shape).astype(dtype) / 2 for shape in program.shapes]
-    return [np.abs(one) + 0.5 for one in drawn] if program.is_positive else drawn
+    drawn = [np.abs(one) + 0.5 for one in drawn] if program.is_positive else drawn
+    return [draw.integers(0, program.indices[k], one.shape, np.int32) if k in program.indices else one for k, one in enumerate(drawn)]
 
 
 def traced(program):
-    return rt.trace(program.fn, *program.shapes)
+    return rt.trace(program.fn, *(np.zeros(shape, np.int32) if k in program.indices else shape for k, shape in enumerate(program.shapes)))
 
 
 def difference(program, processes=4, dtype=None):
@@ -64,6 +65,7 @@ def test_modules_are_right(program):
 def test_there_are_enough_programs():
     kinds = [one.kind for one in programs.PROGRAMS]
     assert len(kinds) >= 40 and kinds.count("contraction") >= 10 and kinds.count("softmax") >= 5 and kinds.count("residual") >= 5
+    assert kinds.count("gather") >= 5
 
 
 @pytest.mark.long
@@ -109,6 +111,10 @@ MUTANTS = {
         graph, "chosen", lambda real: lambda condition, then, other, what: real(condition, other, then, what), "half_masked"),
     "a reshape has its parts in another order": (
         graph, "reshape", lambda real: lambda node, shape, *what: graph.transpose(real(node, shape, *what), (1, 0, 2)), "split"),
+    "indices are those of the last dimension": (
+        graph, "gather", lambda real: lambda node, dim, indices, what: real(node, len(node.shape) - 1, indices, what), "rows_of_a_square"),
+    "indices are numbers of the result": (
+        graph, "gather", lambda real: lambda node, dim, indices, what: graph.take(node, (0, 0), (3, 3), (1, 1)), "rows_of_a_square"),
     "numbers are cut off": (graph, "number", lambda real: lambda value, shape=(): real(int(value), shape), "scaled"),
 }
 SMALL = {
@@ -122,6 +128,7 @@ SMALL = {
     "half_masked": (lambda x: np.where(np.arange(4) < 2, x, 5), (3, 4)),
     "split": (lambda x: x.reshape(2, 2, 3), (4, 3)),
     "scaled": (lambda x: x * 0.5, (4,)),
+    "rows_of_a_square": (lambda x, c: x[c], (3, 3), (3,)),
 }
 
 
@@ -129,7 +136,7 @@ def small(name):
     if name in BY_NAME:
         return BY_NAME[name]
     fn, *shapes = SMALL[name]
-    return programs.Program(fn, tuple(shapes), "small", "numpy")
+    return programs.Program(fn, tuple(shapes), "small", "numpy", indices={1: 3} if name == "rows_of_a_square" else {})
 
 
 @pytest.mark.long
@@ -162,6 +169,8 @@ JAX_MUTANTS = {
         lambda jnp, x: x + x[0]),
     "the least in the place of the greatest": ("reduce_max", lambda real: lambda params, x: graph.fold("least", x, params["axes"]), lambda jnp, x: x.max(0)),
     "one over a root is the root": ("rsqrt", lambda real: lambda params, x: graph.elementwise("sqrt", x), lambda jnp, x: jax.lax.rsqrt(x * x + 3)),
+    "what is gathered is transposed": (
+        "gather", lambda real: lambda params, x, indices: graph.transpose(real(params, x, indices), (1, 0)), lambda jnp, x: x[jnp.array([2, 0, 1])]),
     "a cube is a square": ("integer_pow", lambda real: lambda params, x: real({"y": 2}, x), lambda jnp, x: x**3),
 }
 
@@ -210,12 +219,20 @@ def wrong_shapes(x):
     return x @ x + y
 
 
-def gathered(x):
-    return x[[0, 2]]
+def beyond_its_end(x):
+    return x[[0, 3]]
 
 
-def by_a_traced_array(x):
-    return x[x]
+def by_computed_indices(x):
+    return x[x + 1]
+
+
+def by_two_arrays(x):
+    return x[x, [0, 1]]
+
+
+def by_fractions(x):
+    return x[np.array([0.5, 1])]
 
 
 def backwards(x):
@@ -291,7 +308,8 @@ def endless(x):
 
 
 REFUSED = [(branch, "x[0] > 0", "branch"), (sorted_rows, "np.sort", "sort"), (sine, "np.sin", "sin"), (wrong_shapes, "x @ x", "matmul"),
-           (gathered, "[[0, 2]]", "subscript"), (by_a_traced_array, "x[x]", "subscript"), (backwards, "::-1", "strides"), (joined, "reshape(12)", "one dimension of several"),
+           (beyond_its_end, "[[0, 3]]", "a subscript of 3"), (by_computed_indices, "x[x + 1]", "worked out"),
+           (by_two_arrays, "x[x, [0, 1]]", "beside another"), (by_fractions, "np.array([0.5", "float64"), (backwards, "::-1", "strides"), (joined, "reshape(12)", "one dimension of several"),
            (written, "x[0] = 1", "written"), (into, "out=", "writes into"), (as_numbers, "asarray", "not known"), (float_of, "float(", "not known"),
            (cumulative, "cumsum", "cumsum"), (changed_view, "x += 1", "in place"), (other_choice, "np.where", "neither"),
            (power_of_arrays, "x**x", "power"), (array_of_arrays, "np.array(", "not known"), (larger_of_two, "max(", "branch"), (compared, "(x > 0)", "comparison"),
@@ -362,6 +380,19 @@ def test_a_program_with_mpi_is_needed(monkeypatch, tmp_path):
     monkeypatch.setenv("RETILE", str(own))
     with pytest.raises(rt.Refused, match="RETILE"):
         product.run(None, *given)
+
+
+def test_indices_that_an_array_does_not_have_are_refused():
+    rows = rt.trace(BY_NAME["embedding"].fn, (5, 4), (7,))
+    x, words = np.arange(20.0).reshape(5, 4), np.array([4, 0, 1, 2, 3, 4, 4])
+    for dtype in (np.float32, np.float64, np.int64):
+        out = rows.run(None, x.astype(dtype), words)
+        assert (out == x[words]).all() and out.dtype == dtype
+    for other in (5, -1):
+        with pytest.raises(rt.Refused, match=f"words holds {other}"):
+            rows.run(None, x, np.where(words == 2, other, words))
+    with pytest.raises(rt.Refused, match="which are integers"):
+        rows.run(None, x, words + 0.0)
 
 
 def test_a_wrong_module_raises_wrong():

@@ -26,7 +26,7 @@ struct Piece {
   std::vector<Subscript> subscripts = {};
   Shape shape = {};  ///< of the array
   LocalOp op = {};
-  std::vector<Piece> args = {};
+  std::vector<Piece> args = {};  ///< of an access those that are its subscripts, in order
 };
 
 Piece number_piece(Size number) { return {.kind = TermKind::number, .number = number}; }
@@ -84,10 +84,16 @@ class Printer {
   explicit Printer(const std::vector<std::string>& names) : names_(names) {}
 
   [[nodiscard]] std::string access(const std::string& array,
-                                   const std::vector<Subscript>& subscripts) const {
+                                   const std::vector<Subscript>& subscripts,
+                                   const std::vector<Piece>& indices = {}) const {
     std::string out;
+    std::size_t next = 0;
     for (const Subscript& s : subscripts) {
       std::string one;
+      if (s.index) {
+        out += (out.empty() ? "" : ",") + piece(indices[next++], 0);
+        continue;
+      }
       for (const auto& [v, factor] : s.factors) {
         const std::string sign = factor < 0 ? "-" : one.empty() ? "" : "+";
         const std::string size =
@@ -116,7 +122,7 @@ class Printer {
     if (p.kind == TermKind::number) {
       return p.number < 0 ? fmt::format("(0 - {})", -p.number) : fmt::format("{}", p.number);
     }
-    if (p.kind == TermKind::access) return access(p.array, p.subscripts);
+    if (p.kind == TermKind::access) return access(p.array, p.subscripts, p.args);
     const auto two = [&](int own, const char* sign, int right) {
       const std::string out = piece(p.args[0], own) + sign + piece(p.args[1], right);
       return own < level ? "(" + out + ")" : out;
@@ -269,6 +275,10 @@ class Backwards {
     for (const std::string& name : options_.constant) is_constant[array_of(name)] = true;
     for (const std::string& name : options_.with_respect_to) {
       const std::size_t target = array_of(name);
+      if (all_.arrays[target].below) {
+        fail_argument(
+            fmt::format("{} is an array of indices, and whole numbers have no derivative", name));
+      }
       if (target == of_) fail_argument(fmt::format("{} is the result itself", name));
       if (std::count(targets_.begin(), targets_.end(), target) > 0) {
         fail_argument(fmt::format("{} stands twice", name));
@@ -286,7 +296,8 @@ class Backwards {
     }
     for (std::size_t a = 0; a < all_.arrays.size() && !are_given; ++a) {
       const Array& array = all_.arrays[a];
-      if (counts[a] && array.is_input && !array.is_range && !is_constant[a]) targets_.push_back(a);
+      const bool is_number = array.is_input && !array.is_range && !array.below;
+      if (counts[a] && is_number && !is_constant[a]) targets_.push_back(a);
     }
     leads_.assign(all_.arrays.size(), false);
     for (const std::size_t target : targets_) {
@@ -310,15 +321,19 @@ class Backwards {
 
   // Derivatives.
 
-  [[nodiscard]] Piece read_piece(const Access& access) const {
-    return {.kind = TermKind::access,
-            .array = all_.arrays[access.array].name,
-            .subscripts = access.subscripts,
-            .shape = *all_.arrays[access.array].shape};
+  [[nodiscard]] Piece read_piece(const Statement& statement, const Access& access) const {
+    Piece out = {.kind = TermKind::access,
+                 .array = all_.arrays[access.array].name,
+                 .subscripts = access.subscripts,
+                 .shape = *all_.arrays[access.array].shape};
+    for (const Subscript& s : access.subscripts) {
+      if (s.index) out.args.push_back(read_piece(statement, statement.reads[*s.index]));
+    }
+    return out;
   }
   [[nodiscard]] Piece piece(const Statement& statement, const Term& term) const {
     if (term.kind == TermKind::number) return number_piece(term.number);
-    if (term.kind == TermKind::access) return read_piece(statement.reads[term.access]);
+    if (term.kind == TermKind::access) return read_piece(statement, statement.reads[term.access]);
     std::vector<Piece> args;
     for (const Term& arg : term.args) args.push_back(piece(statement, arg));
     return operation(term.op, std::move(args));
@@ -348,18 +363,19 @@ class Backwards {
     const bool is_extreme = statement.meeting == Meeting::max || statement.meeting == Meeting::min;
     if (is_extreme && !is_element) outer = shared(statement, outer);
     // Where nothing meets, the value of the body is what was written.
-    const std::optional<Piece> value = is_element ? std::optional(read_piece(out)) : std::nullopt;
+    const std::optional<Piece> value =
+        is_element ? std::optional(read_piece(statement, out)) : std::nullopt;
     derive(statement, statement.body, outer, value);
   }
   /// Of a maximum or minimum over variables: shared among all that are equal to it.
   Product shared(const Statement& statement, const Product& outer) {
     const Access& out = statement.out;
     const Piece is_it =
-        operation(LocalOp::equal, {piece(statement, statement.body), read_piece(out)});
+        operation(LocalOp::equal, {piece(statement, statement.body), read_piece(statement, out)});
     const std::string ties = fresh(all_.arrays[out.array].name + "_ties");
     const Contribution count = {&statement, &out, Product{}.times(is_it)};
     make(ties, {&count}, {}, Sums::all);
-    Piece among = read_piece(out);
+    Piece among = read_piece(statement, out);
     among.array = ties;
     return outer.times(is_it).divided_by(among);
   }
@@ -470,7 +486,7 @@ class Backwards {
       // All are sums: the first one's variables stand for the indices.
       const Contribution& first = groups[0].members[0];
       Contribution sum{first.statement, first.read, {}};
-      sum.product.over.push_back(read_piece(*first.read));
+      sum.product.over.push_back(read_piece(*first.statement, *first.read));
       sum.product.over.back().array = sums[0];
       sums.erase(sums.begin());
       make(name, {&sum}, sums, Sums::none);
@@ -491,6 +507,16 @@ class Backwards {
     std::set<std::size_t> seen;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const Subscript& s = read.subscripts[i];
+      if (s.index) {
+        const std::string& x = all_.arrays[read.array].name;
+        const std::string& col = all_.arrays[statement.reads[*s.index].array].name;
+        fail(read.place,
+             {Code::unsupported,
+              fmt::format("the derivative by {} would be added to those of its elements that {} "
+                          "names, which no statement does (a scatter)",
+                          x, col),
+              {fmt::format("--constant {} leaves it out, and --with-respect-to names others", x)}});
+      }
       const bool is_plain = s.factors.size() == 1 && s.factors[0].second == 1 && s.constant == 0 &&
                             statement.variables[s.factors[0].first].extent == shape[i];
       if (is_plain && seen.insert(s.factors[0].first).second) continue;

@@ -42,7 +42,8 @@ struct Grid {
 /// What one statement reads or writes of one array, with one set of factors: all its boxes.
 struct Use {
   std::size_t array = 0;
-  std::vector<std::vector<Subscript>> subscripts;  // by dimension, all constants that are met
+  /// By dimension, all constants that are met. An index of another array may be any: the dimension is whole.
+  std::vector<std::vector<Subscript>> subscripts;
 };
 /// What a statement reads. \param use_of  for every read its use
 [[nodiscard]] std::vector<Use> uses_of(const Statement& statement,

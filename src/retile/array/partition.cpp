@@ -152,8 +152,9 @@ class Body {
   }
 
   /// The array of a read, without what is not read of it, and without the dimensions of which one index is
-  /// read: what is left there is a sum of one.
-  [[nodiscard]] std::string array(std::size_t read) const {
+  /// read: what is left there is a sum of one. A dimension with an array of indices becomes those of that array.
+  /// \param takes  else such a dimension is left out, too: where nothing but the others' extents counts
+  [[nodiscard]] std::string array(std::size_t read, bool takes = true) const {
     std::string out = sources_[read].name;
     for (std::size_t i = 0; i < sources_[read].trims.size(); ++i) {
       const auto [low, high] = sources_[read].trims[i];
@@ -161,13 +162,19 @@ class Body {
     }
     const auto& all = statement_.reads[read].subscripts;
     for (std::size_t i = all.size(); i-- > 0;) {
-      if (all[i].factors.empty()) out = fmt::format("reduce_sum {} {}", i, in_brackets(out));
+      if (all[i].index && takes) {
+        out = fmt::format("take {} {} {}", i, in_brackets(out), in_brackets(array(*all[i].index)));
+      } else if (all[i].factors.empty()) {
+        out = fmt::format("reduce_sum {} {}", i, in_brackets(out));
+      }
     }
     return out;
   }
   [[nodiscard]] std::string subscripts(const Access& access) const {
     std::string out;
-    for (const Subscript& s : access.subscripts) out += subscript(s, access);
+    for (const Subscript& s : access.subscripts) {
+      out += s.index ? subscripts(statement_.reads[*s.index]) : subscript(s, access);
+    }
     return out;
   }
   /// `2i+k`; nothing of a constant, whose dimension array() leaves out.
@@ -183,8 +190,9 @@ class Body {
     }
     return out;
   }
-  static void variables(const Access& access, std::vector<std::size_t>& out) {
+  void variables(const Access& access, std::vector<std::size_t>& out) const {
     for (const Subscript& s : access.subscripts) {
+      if (s.index) variables(statement_.reads[*s.index], out);
       for (const auto& [v, factor] : s.factors) {
         if (std::count(out.begin(), out.end(), v) == 0) out.push_back(v);
       }
@@ -258,7 +266,7 @@ class Body {
     };
     std::vector<const Subscript*> all;
     for (const Term* factor : factors) {
-      for (const Subscript& s : statement_.reads[factor->access].subscripts) all.push_back(&s);
+      add_subscripts(statement_.reads[factor->access], all);
     }
     std::vector<std::size_t> out;
     for (;;) {
@@ -276,6 +284,12 @@ class Body {
       const auto v = std::find_if(here.begin(), here.end(), has_ones);
       out.push_back(v == here.end() ? here[0] : *v);
       known[out.back()] = true;
+    }
+  }
+  void add_subscripts(const Access& access, std::vector<const Subscript*>& out) const {
+    for (const Subscript& s : access.subscripts) {
+      out.push_back(&s);
+      if (s.index) add_subscripts(statement_.reads[*s.index], out);
     }
   }
   /// What is summed of every addend of the body: so no product of all variables is made.
@@ -344,10 +358,12 @@ class Body {
                                       [](const Subscript& s) { return s.factors.size() > 1; });
     if (all.size() == 1 && all[0].factors[0].second == 1) return "fill 1 " + in_brackets(array(r));
     if (!has_sums) {
-      return fmt::format("fill 1 (einsum \"{}->{}\" {})", subscripts(statement_.reads[r]), named(v),
-                         in_brackets(array(r)));
+      std::string own;
+      for (const Subscript& s : all) own += subscript(s, statement_.reads[r]);
+      return fmt::format("fill 1 (einsum \"{}->{}\" {})", own, named(v),
+                         in_brackets(array(r, false)));
     }
-    std::string out = array(r);
+    std::string out = array(r, false);
     std::size_t left = 0;  // dimensions that array() left
     for (const Subscript& s : all) left += s.factors.empty() ? 0U : 1U;
     for (std::size_t i = all.size(); i-- > 0;) {
@@ -445,6 +461,7 @@ class Writer {
     for (std::size_t a = 0; a < all_.arrays.size(); ++a) {
       if (parameter_[a].empty()) continue;
       parameters += (parameters.empty() ? "" : ", ") + all_.arrays[a].name + " : " + parameter_[a];
+      if (const auto below = all_.arrays[a].below) parameters += fmt::format(" below {}", *below);
     }
     return fmt::format("retile.spmd/1\nmesh {}\nfn main({}) -> {}\n{}return {}\ndenotes {}\n", mesh,
                        parameters, fmt::join(layouts, ", "), lines_, fmt::join(names, ", "),
@@ -600,6 +617,10 @@ class Writer {
       bool is_cut = false;
       for (const auto& [v, factor] : read.subscripts[i].factors) {
         is_cut = is_cut || grid_.cuts[s][v].has_value();
+      }
+      if (read.subscripts[i].index) {  // may be any
+        out.emplace_back(0, 0);
+        continue;
       }
       const Interval own = constraint({read.subscripts[i]}, all);
       const Size n = (*all_.arrays[use.array].shape)[i];

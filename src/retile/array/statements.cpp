@@ -23,6 +23,7 @@ constexpr std::size_t most_nested = 64;
 constexpr std::size_t most_operands = 64;  // of a local operation
 constexpr std::size_t most_factors = 1024;
 constexpr std::size_t most_variables = 52;  // as many as einsum has labels
+constexpr std::size_t most_indirect = 8;    // array elements as subscripts in each other
 
 /// A line without its comment, as a place.
 std::vector<Place> lines_of(const text::Input& input) {
@@ -92,10 +93,7 @@ class TermReader {
   }
 
   Term factor(std::size_t depth) {
-    if (++factors_ > most_factors) {
-      const std::size_t begin = in_.next();
-      fail(in_.at({begin, begin}), {Code::limit_reached, "more than 1024 factors in a statement"});
-    }
+    count_factor();
     if (in_.accept("(")) return bracket(depth);
     if (in_.accept("-")) return operation(LocalOp::neg, {factor(depth)});
     if (in_.sees_number()) {
@@ -112,6 +110,11 @@ class TermReader {
       }
     }
     return read();
+  }
+  void count_factor() {
+    if (++factors_ <= most_factors) return;
+    const std::size_t begin = in_.next();
+    fail(in_.at({begin, begin}), {Code::limit_reached, "more than 1024 factors in a statement"});
   }
   /// An operation that is written as a function: relu, neg, exp, sqrt, step, equal, max, min.
   static std::optional<LocalOp> function_of(const std::string& word) {
@@ -186,6 +189,7 @@ class TermReader {
     if (in_.accept(":")) {
       fail(in_.since(begin), {Code::unsupported, "a whole dimension, ':', has no local operation"});
     }
+    if (sees_access()) return indirect();
     for (bool more = true; more;) {
       const bool is_negative = in_.accept("-");
       if (!is_negative && !first) in_.expect("+");
@@ -193,6 +197,7 @@ class TermReader {
       const bool has_number = in_.since(begin).span.end > begin && number_stood_last();
       if (has_number) (void)in_.accept("*");
       const Size factor = is_negative ? -number : number;
+      if (sees_access()) fail_indirect();
       Size& there = in_.sees_word() ? factors[variable()] : out.constant;
       if (__builtin_add_overflow(there, factor, &there)) {
         fail(in_.since(begin), {Code::size_overflow, "a subscript that does not fit"});
@@ -205,6 +210,32 @@ class TermReader {
     return out;
   }
   bool number_stood_last() { return in_.sees('*'); }
+  /// Whether a name and a bracket come next.
+  [[nodiscard]] bool sees_access() const {
+    Scanner ahead = in_;
+    if (!ahead.sees_word()) return false;
+    (void)ahead.word("a name");
+    return ahead.sees('[');
+  }
+  [[noreturn]] void fail_indirect() const {
+    fail(in_.rest(),
+         {Code::unsupported,
+          "an element of an array of indices is a subscript by itself, without a sum or "
+          "a factor"});
+  }
+  /// `col[j]`
+  Subscript indirect() {
+    if (indirect_ == most_indirect) {
+      fail(in_.rest(), {Code::limit_reached, "more than 8 indirect subscripts in each other"});
+    }
+    count_factor();
+    ++indirect_;
+    Access element = access(false);
+    --indirect_;
+    if (!in_.sees(',') && !in_.sees(']')) fail_indirect();
+    statement_.reads.push_back(std::move(element));
+    return {{}, 0, statement_.reads.size() - 1};
+  }
 
   std::size_t variable() {
     auto name = in_.word("a variable");
@@ -230,6 +261,7 @@ class TermReader {
   Statements& all_;
   Statement& statement_;
   std::size_t factors_ = 0;
+  std::size_t indirect_ = 0;  // subscripts that are open
 };
 
 /// How far a subscript goes beyond its constant, over all values of its variables but one; nothing if
@@ -278,6 +310,7 @@ class Extents {
       }
     }
     for (const Access& access : statement_.reads) check_inside(access);
+    for (const Access& access : statement_.reads) find_indices(access);
     make();
   }
 
@@ -354,12 +387,46 @@ class Extents {
     }
   }
 
+  /// Arrays of indices are inputs, and those of one dimension's extent: so what they may hold is known.
+  void find_indices(const Access& access) {
+    const Shape& shape = *all_.arrays[access.array].shape;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (!access.subscripts[i].index) continue;
+      const Access& element = statement_.reads[*access.subscripts[i].index];
+      Array& array = all_.arrays[element.array];
+      if (!array.is_input) {
+        fail(element.place,
+             {Code::unsupported,
+              fmt::format("{} is written by a statement, and indices are elements of inputs",
+                          array.name),
+              {"of these it is known that they are whole numbers below an extent"}});
+      }
+      if (array.below && *array.below != shape[i]) {
+        fail(element.place,
+             {Code::globaltype_mismatch,
+              fmt::format("{} has indices below {} elsewhere, and here of a dimension of {}",
+                          array.name, *array.below, shape[i])});
+      }
+      array.below = shape[i];
+    }
+  }
+
   /// The array that is written: by different variables, one for each dimension.
   void make() {
     Array& array = all_.arrays[statement_.out.array];
     Shape shape;
     std::vector<std::size_t> seen;
+    if (array.below) {
+      fail(statement_.out.place,
+           {Code::unsupported,
+            fmt::format("{} is an array of indices, and these are inputs", array.name)});
+    }
     for (const Subscript& s : statement_.out.subscripts) {
+      if (s.index) {
+        fail(statement_.out.place, {Code::unsupported,
+                                    "what is written has no indices of another array: several may "
+                                    "be the same (a scatter)"});
+      }
       const bool plain = s.factors.size() == 1 && s.factors[0].second == 1 && s.constant == 0;
       if (!plain || std::count(seen.begin(), seen.end(), s.factors[0].first) > 0) {
         fail(statement_.out.place,

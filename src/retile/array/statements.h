@@ -15,10 +15,11 @@
 namespace retile::array {
 
 /// A subscript: `constant` and for each variable that it has (a number in Statement::variables) a
-/// factor, which is not 0. Variables ascend.
+/// factor, which is not 0. Variables ascend. Or an element of an array of indices: `x[col[j]]`.
 struct Subscript {
   std::vector<std::pair<std::size_t, Size>> factors;
   Size constant = 0;
+  std::optional<std::size_t> index = {};  ///< in Statement::reads; nothing else is in it then
   friend bool operator==(const Subscript&, const Subscript&) = default;
 };
 
@@ -72,6 +73,8 @@ struct Array {
   bool is_input = true;
   /// Of a variable that no array has: `for n:1000` reads an input of which only the extent counts.
   bool is_range = false;
+  /// Of an array of indices: the extent of all dimensions that it is a subscript of.
+  spmd::Below below = {};
   text::Place place;
 };
 

@@ -23,12 +23,13 @@ Result<ElementType> type_of_inputs(const ModuleRequest& request) {
   std::vector<run::NamedArray> arrays;
   for (std::size_t x = 0; x < request.module.parameters; ++x) {
     const spmd::Value& value = request.module.values[x];
-    arrays.push_back({value.name, value.type.layout().global()});
+    arrays.push_back({value.name, value.type.layout().global(), value.below.has_value()});
   }
   const run::RunOptions& data = request.values.data;
   const auto files = run::open_inputs(arrays, data.input, data.type);
   if (!files) return refuse(files.error());
-  return files->empty() ? data.type.value_or(ElementType{}) : files->front().header().type;
+  return files->empty() ? data.type.value_or(ElementType{})
+                        : run::first_of(arrays, *files).header().type;
 }
 
 }  // namespace

@@ -60,10 +60,12 @@ std::string wrong_module_text(const spmd::Module& module, const spmd::WrongModul
   return fmt::format("wrong{} ({}): {}", where, wrong.reason, what);
 }
 
-std::string_view variables_text(const spmd::ModuleVerdict& verdict) {
-  if (!verdict.has_functions) return verdict.has_maxima ? ", with maxima as variables" : "";
-  return verdict.has_maxima ? ", with maxima and results of functions as variables"
-                            : ", with results of functions as variables";
+std::string variables_text(const spmd::ModuleVerdict& verdict) {
+  std::vector<std::string> what;
+  if (verdict.has_maxima) what.emplace_back("maxima");
+  if (verdict.has_functions) what.emplace_back("results of functions");
+  if (verdict.has_indices) what.emplace_back("which indices are equal");
+  return what.empty() ? "" : fmt::format(", with {} as variables", fmt::join(what, " and "));
 }
 
 std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {

@@ -44,16 +44,20 @@ using Progress = std::function<void(std::string_view stage, Size done, Size tota
 struct NamedArray {
   std::string name;
   Shape shape;
+  bool holds_indices = false;
 };
 
-/// Opens a .npy file for each array. All must hold elements of one type, in this machine's order of bytes. Not
-/// collective.
+/// Opens a .npy file for each array. All must hold elements of one type, in this machine's order of bytes; but
+/// indices may be integers of 32 or 64 bits beside others. Not collective.
 /// \param pattern  of their paths, in which {} is the name of the array; of a single one without {}, too
 /// \param type  the type that was asked for
 /// \error bad_argument (no {}), bad_file
 [[nodiscard]] Result<std::vector<NpyFile>> open_inputs(std::span<const NamedArray> arrays,
                                                        std::string_view pattern,
                                                        const std::optional<ElementType>& type);
+/// The one type: of the first that holds no indices, or of the first one. Precondition: there are some.
+[[nodiscard]] const NpyFile& first_of(std::span<const NamedArray> arrays,
+                                      std::span<const NpyFile> files);
 
 /// What moves through files, with the buffer that it takes.
 class Buffer {

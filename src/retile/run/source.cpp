@@ -71,7 +71,8 @@ Result<std::vector<NpyFile>> open_inputs(std::span<const NamedArray> arrays,
   std::vector<NpyFile> out;
   for (const NamedArray& array : arrays) {
     const std::string path = named ? path_with(pattern, array.name) : std::string(pattern);
-    auto file = open_input(path, array.shape, type, fmt::format("is what {} is", array.name));
+    auto file = open_input(path, array.shape, array.holds_indices ? std::nullopt : type,
+                           fmt::format("is what {} is", array.name));
     if (!file) return refuse(file.error());
     const NpyHeader& header = file->header();
     const auto refused = [&](std::string message) {
@@ -81,13 +82,30 @@ Result<std::vector<NpyFile>> open_inputs(std::span<const NamedArray> arrays,
       return refused(fmt::format("holds elements of type {}, and they are computed with as {}",
                                  header.descr, npy_descr(header.type)));
     }
-    if (!out.empty() && header.type != out.front().header().type) {
-      return refused(fmt::format("holds elements of type {}, and those of {} are {}", header.descr,
-                                 arrays.front().name, out.front().header().descr));
-    }
     out.push_back(*std::move(file));
   }
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const NpyHeader& header = out[k].header();
+    const NpyHeader& wanted = first_of(arrays, out).header();
+    const bool is_wide = header.type.bytes == 4 || header.type.bytes == 8;
+    if (header.type == wanted.type ||
+        (arrays[k].holds_indices && is_wide && header.type.kind == ElementKind::signed_integer)) {
+      continue;
+    }
+    const auto first = static_cast<std::size_t>(&first_of(arrays, out) - out.data());
+    return refuse({.code = Code::bad_file,
+                   .message = fmt::format("holds elements of type {}, and those of {} are {}",
+                                          header.descr, arrays[first].name, wanted.descr),
+                   .source = named ? path_with(pattern, arrays[k].name) : std::string(pattern)});
+  }
   return out;
+}
+
+const NpyFile& first_of(std::span<const NamedArray> arrays, std::span<const NpyFile> files) {
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    if (!arrays[k].holds_indices) return files[k];
+  }
+  return files.front();
 }
 
 Result<Source> Source::open(const Processes& processes, const std::string& path,

@@ -48,6 +48,7 @@ class Integers {
   [[nodiscard]] static Value sqrt(Value /*a*/) { fail(); }
   [[nodiscard]] static Value step(Value a) { return a > 0 ? 1 : 0; }
   [[nodiscard]] static Value equal(Value a, Value b) { return a == b ? 1 : 0; }
+  [[nodiscard]] static Size index(Value a) { return static_cast<Size>(a); }
 
   /// Arrays that are all positive, all negative, or near zero tell maxima apart that others do not.
   void begin_family(std::mt19937_64& random) {
@@ -105,6 +106,15 @@ struct Machine {
   static T max(T a, T b) { return std::max(a, b); }
   static T step(T a) { return static_cast<T>(a > 0 ? 1 : 0); }
   static T equal(T a, T b) { return static_cast<T>(a == b ? 1 : 0); }
+  /// -1 of what is no index.
+  static Size index(T a) {
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr T most = static_cast<T>(Size{1} << 53);
+      return a >= 0 && a <= most && std::trunc(a) == a ? static_cast<Size>(a) : -1;
+    } else {
+      return static_cast<Size>(a);
+    }
+  }
   /// Of integers never asked for: runs refuse them where there are functions.
   static T div(T a, T b) {
     return of_point([](auto p, auto q) { return p / q; }, a, b);

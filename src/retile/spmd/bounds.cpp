@@ -176,6 +176,9 @@ class Bounding {
         return product({parts[0], {.bits = bits_of(number)}});
       case LocalOp::fill:
         return see({.bits = bits_of(number)});
+      case LocalOp::take:  // a sum of products with indicators
+        return sum({product({parts[0], function()})},
+                   operands[0][static_cast<std::size_t>(number)]);
       case LocalOp::reduce_sum:
         return sum(parts, operands[0][static_cast<std::size_t>(number)]);
       default:

@@ -24,7 +24,7 @@ struct Bounds {
 
 /// A wrong module passes with probability at most 2^-this; docs/ledger/statements.md derives it. Nothing where
 /// that would be above 2^-20.
-/// \param has_variables  maxima or functions, judged modulo two primes; else modulo one
+/// \param has_variables  maxima, functions or indices, judged modulo two primes; else modulo one
 [[nodiscard]] std::optional<int> error_exponent(const Bounds& bounds, bool has_variables);
 
 /// The numbers behind all operations of one kind, `denotes` included.

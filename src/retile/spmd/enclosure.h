@@ -76,6 +76,14 @@ class Enclosures {
     return named({same ? 1.0 : 0.0, differ(a, b) ? 0.0 : 1.0}, 10, a.id, b.id);
   }
 
+  /// Of what is drawn as an index, and moved.
+  [[nodiscard]] static Size index(Value a) {
+    constexpr double most = 0x1p53;
+    if (a.low != a.high || !(a.low >= 0 && a.low <= most))
+      throw Undecided{"indices of 2^53 and more"};
+    return static_cast<Size>(a.low);
+  }
+
   /// Whether the numbers are known to be different.
   [[nodiscard]] static bool differ(Value a, Value b) { return a.high < b.low || b.high < a.low; }
 

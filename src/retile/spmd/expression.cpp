@@ -22,7 +22,7 @@ struct Row {
   std::optional<Id> id = {};
 };
 
-constexpr std::array<Row, 20> op_rows = {{{LocalOp::value, "", 0, 0},
+constexpr std::array<Row, 21> op_rows = {{{LocalOp::value, "", 0, 0},
                                           {LocalOp::einsum, "einsum", 0, 0},
                                           {LocalOp::add, "add", 0, 0, Id::add},
                                           {LocalOp::sub, "sub", 0, 2, Id::subtract},
@@ -41,7 +41,8 @@ constexpr std::array<Row, 20> op_rows = {{{LocalOp::value, "", 0, 0},
                                           {LocalOp::reduce_sum, "reduce_sum", 1, 1},
                                           {LocalOp::reduce_max, "reduce_max", 1, 1},
                                           {LocalOp::transpose, "transpose", 0, 1},
-                                          {LocalOp::trim, "trim", 3, 1}}};
+                                          {LocalOp::trim, "trim", 3, 1},
+                                          {LocalOp::take, "take", 1, 2}}};
 
 const Row& row_of(LocalOp op) { return op_rows[static_cast<std::size_t>(op)]; }
 
@@ -142,6 +143,14 @@ std::optional<Shape> trimmed(Shape shape, const std::vector<Size>& numbers) {
   return shape;
 }
 
+std::optional<Shape> taken(Shape shape, const Shape& indices, Size dim) {
+  const auto d = static_cast<std::size_t>(dim);
+  if (d >= shape.size()) return std::nullopt;
+  const auto place = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d));
+  shape.insert(place, indices.begin(), indices.end());
+  return shape;
+}
+
 }  // namespace
 
 std::string_view name_of(LocalOp op) { return row_of(op).name; }
@@ -236,6 +245,8 @@ std::optional<Shape> shape_of(const Expression& expression, const std::vector<Sh
       return transposed(operands[0], expression.numbers);
     case LocalOp::trim:
       return trimmed(operands[0], expression.numbers);
+    case LocalOp::take:
+      return taken(operands[0], operands[1], expression.numbers[0]);
     default:
       return operands[0];
   }
@@ -258,6 +269,41 @@ Shape typed(const Expression& expression, const std::vector<Shape>& values,
               .rule = "T-SPMD"});
 }
 
+Below indices_of(const Expression& expression, const std::vector<Shape>& values,
+                 const std::vector<Below>& below, std::string_view where) {
+  if (expression.op == LocalOp::value) return below[expression.value];
+  std::vector<Below> operands;
+  for (const Expression& operand : expression.operands) {
+    operands.push_back(indices_of(operand, values, below, where));
+  }
+  const auto extent = [&] {
+    return typed(expression.operands[0], values)[static_cast<std::size_t>(expression.numbers[0])];
+  };
+  switch (expression.op) {
+    case LocalOp::trim:
+    case LocalOp::transpose:
+      return operands[0];
+    case LocalOp::reduce_sum:
+      return operands[0] && extent() <= 1 ? operands[0] : std::nullopt;
+    case LocalOp::take:
+      break;
+    default:
+      return std::nullopt;
+  }
+  const Size n = extent();
+  if (operands[1] && *operands[1] <= n) return operands[0];
+  text::fail(
+      expression.place,
+      {.code = Code::inapplicable,
+       .message = operands[1]
+                      ? fmt::format("indices below {} are taken of a dimension of {}{}",
+                                    *operands[1], n, where)
+                      : fmt::format("the indices of take are no parameter that is said to be "
+                                    "below {}, and no part of one",
+                                    n),
+       .rule = "T-TAKE"});
+}
+
 Dependence dependence_of(const Expression& expression, const std::vector<Dependence>& values) {
   if (expression.op == LocalOp::value) return values[expression.value];
   std::size_t linear = 0;
@@ -273,6 +319,7 @@ Dependence dependence_of(const Expression& expression, const std::vector<Depende
     case LocalOp::einsum:
       return linear == 1 ? Dependence::linear : Dependence::other;
     case LocalOp::div:
+    case LocalOp::take:
       return dependence_of(expression.operands[1], values) == Dependence::none ? Dependence::linear
                                                                                : Dependence::other;
     default:
@@ -289,6 +336,11 @@ bool has_maxima(const Expression& expression) {
 bool has_functions(const Expression& expression) {
   return is_function(expression.op) ||
          std::any_of(expression.operands.begin(), expression.operands.end(), has_functions);
+}
+
+bool has_takes(const Expression& expression) {
+  return expression.op == LocalOp::take ||
+         std::any_of(expression.operands.begin(), expression.operands.end(), has_takes);
 }
 
 }  // namespace retile::spmd

@@ -2,7 +2,7 @@
 //
 //   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   div x y   max x y ..   min x y ..
 //   neg x   relu x   exp x   sqrt x   step x   equal x y   scale INT x   fill INT x   reduce_sum D x
-//   reduce_max D x   transpose [..] x   trim D LO HI x
+//   reduce_max D x   transpose [..] x   trim D LO HI x   take D x c
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,10 @@ enum class LocalOp {
   reduce_sum,
   reduce_max,
   transpose,
-  trim
+  trim,
+  take  ///< x[i, c[j], l]: the dimensions of c in the place of one of x
 };
+inline constexpr LocalOp last_op = LocalOp::take;
 
 /// What a module may write for it.
 [[nodiscard]] std::string_view name_of(LocalOp op);
@@ -93,6 +95,15 @@ struct Expression {
 [[nodiscard]] Shape typed(const Expression& expression, const std::vector<Shape>& values,
                           std::string_view where = "");
 
+/// How many whole numbers from 0 on an array's elements may be; nothing where they may be any numbers.
+using Below = std::optional<Size>;
+/// What an expression is below, whose values have these shapes and are below these. Fails at a take whose
+/// indices are not known to be below the extent of its dimension (text::Failure). [T-TAKE]
+/// Known are: values of which it is said, parts of them, what is taken of them, and a sum of one.
+/// Precondition: the expression has a shape. \param where  as of typed()
+[[nodiscard]] Below indices_of(const Expression& expression, const std::vector<Shape>& values,
+                               const std::vector<Below>& below, std::string_view where = "");
+
 /// How an expression depends on values of which only the sum counts.
 enum class Dependence { none, linear, other };
 /// \param is_partial  of each value
@@ -103,5 +114,7 @@ enum class Dependence { none, linear, other };
 [[nodiscard]] bool has_maxima(const Expression& expression);
 /// Whether there is one that is_function().
 [[nodiscard]] bool has_functions(const Expression& expression);
+/// Whether there is a take.
+[[nodiscard]] bool has_takes(const Expression& expression);
 
 }  // namespace retile::spmd

@@ -1,6 +1,7 @@
 #include "judge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <random>
@@ -20,7 +21,7 @@ namespace retile::spmd {
 
 namespace {
 
-/// Of numbers, where maxima or functions are not the same.
+/// Of numbers, where maxima, functions or elements at indices are not the same.
 constexpr int most_draws = 192;
 
 bool has_other_addends(const Module& module) {
@@ -48,6 +49,12 @@ bool has_some(const Module& module, const Is& is) {
     }
   }
   return false;
+}
+
+bool has_indices(const Module& module) {
+  return std::any_of(module.values.begin(), module.values.end(),
+                     [](const Value& value) { return value.below.has_value(); }) ||
+         has_some(module, [](const Expression& e) { return has_takes(e); });
 }
 
 /// The name of an argument with addends of which the result does not depend linearly.
@@ -168,18 +175,19 @@ std::optional<WrongModule> found_by_numbers(const Module& module, std::mt19937_6
 /// What is not the same although it may be equal: no numbers drawn show a difference.
 std::string why_undecided(const Module& module, const WrongModule& suspect,
                           const ModuleVerdict& verdict) {
-  const char* const what = !verdict.has_functions ? "maxima"
-                           : verdict.has_maxima   ? "maxima or functions"
-                                                  : "functions";
+  std::vector<std::string> what;
+  if (verdict.has_maxima) what.emplace_back("maxima");
+  if (verdict.has_functions) what.emplace_back("functions");
+  if (verdict.has_indices) what.emplace_back("elements at indices");
   return fmt::format(
       "{} holds {} that are not the same {}, and none of {} draws of {} shows a difference",
       suspect.statement ? module.values[module.body[*suspect.statement].value].name
                         : "what is returned",
-      what, suspect.reason == "denotes" ? "as in denotes" : "on two devices", verdict.draws,
-      verdict.has_functions ? "numbers" : "integers");
+      fmt::join(what, " or "), suspect.reason == "denotes" ? "as in denotes" : "on two devices",
+      verdict.draws, verdict.has_functions ? "numbers" : "integers");
 }
 
-/// Where there are maxima or functions: polynomials in which they are variables are compared.
+/// Where there are maxima, functions or indices: polynomials in which they are variables are compared.
 /// Numbers are drawn at the extents that the module has.
 void judge_with_variables(const Module& module, const Smaller& at, const std::vector<Size>& factors,
                           std::mt19937_64& random, const Deadline& deadline, ModuleVerdict& out) {
@@ -209,7 +217,7 @@ void judge_with_variables(const Module& module, const Smaller& at, const std::ve
 
 void judge_values(const Module& module, const JudgeOptions& options, const Deadline& deadline,
                   ModuleVerdict& out) {
-  const bool has_variables = out.has_maxima || out.has_functions;
+  const bool has_variables = out.has_maxima || out.has_functions || out.has_indices;
   std::vector<Size> factors;
   if (has_variables) factors = factors_for(module);
   const Bounds bounds = bounds_of(module, factors);
@@ -277,6 +285,7 @@ Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options) {
   out.has_maxima = has_other_addends(module) ||
                    has_some(module, [](const Expression& e) { return has_maxima(e); });
   out.has_functions = has_functions(module);
+  out.has_indices = has_indices(module);
   out.seed = options.seed.value_or(new_seed());
   for (std::size_t s = 0; s < module.body.size(); ++s) {
     const auto* op = std::get_if<SpmdOp>(&module.body[s].op);

@@ -45,7 +45,7 @@ struct ModuleVerdict {
   /// and in maxima and results of functions; no coefficient is above 2^coefficient_bits.
   Size degree = 1;
   Size coefficient_bits = 0;
-  /// What was drawn: the seed says all of it again. Two primes where there are maxima or functions, else one.
+  /// What was drawn: the seed says all of it again. Two primes where there are maxima, functions or indices, else one.
   std::uint64_t seed = 0;
   std::vector<std::uint64_t> primes;
   /// A wrong module is called right with probability at most 2^-this.
@@ -54,6 +54,8 @@ struct ModuleVerdict {
   bool has_maxima = false;
   /// An exp, sqrt or div.
   bool has_functions = false;
+  /// A take, or a parameter that is an array of indices.
+  bool has_indices = false;
   /// By how much an extent was divided at most before values were worked out; 1: none was.
   Size divided = 1;
   /// Of numbers, to tell apart maxima and functions that are not the same.
@@ -77,8 +79,9 @@ struct JudgeOptions {
 /// for each addend, on which devices must agree wherever their boxes overlap; addends that a
 /// redistribution makes are any of which the sum is right. Maxima and results of functions are variables of
 /// their own (Maxima): what is right is so for any functions in the place of exp, sqrt and 1/x, if equal
-/// arguments have equal results. Where variables differ, numbers are looked for that show it: integers, or
-/// with functions intervals. Where none are found, it is undecided.
+/// arguments have equal results. An element at an index is a sum of all elements, each times a variable that is 1
+/// where the index is its own, and so right for all indices. Where variables differ, numbers are looked for that
+/// show it: integers, or with functions intervals, and indices that their arrays have. Where none are found, it is undecided.
 /// Extents are divided where that changes no verdict (smaller.h).
 /// \error of plan() and program_of(), at the statement; limit_reached
 [[nodiscard]] Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options = {});

@@ -77,7 +77,7 @@ class Modular {
   void begin_family(std::mt19937_64& /*random*/) const {}
   /// Of 2^64 numbers each rest has at most 8 where the modulus is above 2^61.
   [[nodiscard]] Value drawn(std::mt19937_64& random) const { return random() % modulus_; }
-  /// Never asked for: where there are maxima or functions, Formal works them out.
+  /// Never asked for: where there are maxima, functions or indices, Formal works them out.
   [[nodiscard]] static Value max(Value a, Value /*b*/) { return a; }
   /// Likewise of functions.
   [[nodiscard]] static Value div(Value a, Value /*b*/) { return a; }

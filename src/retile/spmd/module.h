@@ -29,6 +29,7 @@ struct Type {
 struct Value {
   std::string name;
   Type type;
+  Below below = {};  ///< of an array of indices, and redistributed ones: `col : [8] below 6`
 };
 
 /// `spmd x y { .. }`: values number 0, 1, .. of its expressions are the arguments, and those behind
@@ -85,7 +86,8 @@ inline constexpr Size most_elements = Size{1} << 32;
 /// included, and what redistributions keep.
 /// \param input  outlives what is returned
 /// \error syntax and those of layouts, with a place; inapplicable (operands that do not fit, or a
-///     result that is not its tile) [T-SPMD]; unsupported (limits, stacks)
+///     result that is not its tile) [T-SPMD], (indices of take that may not be some) [T-TAKE];
+///     unsupported (limits, stacks)
 [[nodiscard]] Result<Module> read_module(const text::Input& input);
 
 }  // namespace retile::spmd

@@ -139,6 +139,7 @@ class Reader {
         const auto x = new_name();
         line().expect(":");
         add_value(x, type());
+        below(out_.values.back());
       } while (line().accept(","));
       line().expect(")");
     }
@@ -147,6 +148,18 @@ class Reader {
     do {
       out_.returned.push_back({0, type()});
     } while (line().accept(","));
+  }
+
+  /// ["below" INT]
+  void below(Value& parameter) {
+    Scanner ahead = line();
+    if (!ahead.sees_word() || ahead.word("below").value != "below") return;
+    line() = ahead;
+    const auto n = line().size("the number of indices");
+    if (parameter.type.layout().addends()) {
+      fail(n.place, {.code = Code::unsupported, .message = "an array of indices has no addends"});
+    }
+    parameter.below = n.value;
   }
 
   Token<std::string> new_name() {
@@ -160,7 +173,7 @@ class Reader {
   }
   void add_value(const Token<std::string>& name, Type type) {
     number_of_.emplace(name.value, out_.values.size());
-    out_.values.push_back({name.value, std::move(type)});
+    out_.values.push_back({name.value, std::move(type), std::nullopt});
   }
 
   Type type() {
@@ -207,7 +220,7 @@ class Reader {
   }
   void returned(Returned& one, std::set<std::size_t>& seen) {
     const Place place = known_value(one.value);
-    const auto& [name, type] = out_.values[one.value];
+    const auto& [name, type, below] = out_.values[one.value];
     if (!seen.insert(one.value).second) {
       fail(place,
            {.code = Code::inapplicable, .message = fmt::format("{} is returned already", name)});
@@ -260,8 +273,13 @@ class Reader {
     }
     line().expect_end();
     out.lines = {&lines_.input(), {begin, lines_.line_end()}};
+    const auto* moved = std::get_if<RedistributeOp>(&out.op);
+    const Below below = moved != nullptr ? out_.values[moved->argument].below : std::nullopt;
     out_.body.push_back(std::move(out));
     add_value(name, std::move(made_));
+    // Addends of indices are none.
+    Value& value = out_.values.back();
+    if (!value.type.layout().addends()) value.below = below;
   }
 
   SpmdOp spmd() {
@@ -309,6 +327,8 @@ class Reader {
   /// T-SPMD: on every device the result is its tile.
   void type_spmd(const SpmdOp& op) const {
     std::map<std::vector<Shape>, Shape> results;  // devices share the shapes of their operands
+    std::vector<Below> belows;
+    for (const std::size_t x : op.arguments) belows.push_back(out_.values[x].below);
     for (Size d = 0; d < out_.devices; ++d) {
       std::vector<Shape> shapes;
       for (const std::size_t x : op.arguments) shapes.push_back(out_.values[x].type.shape(d));
@@ -316,8 +336,14 @@ class Reader {
       const std::string where = fmt::format(" on device {}", d);
       if (known == results.end()) {
         std::vector<Shape> all = shapes;
-        for (const auto& [name, e] : op.definitions) all.push_back(typed(e, all, where));
+        std::vector<Below> known_below = belows;
+        for (const auto& [name, e] : op.definitions) {
+          Shape shape = typed(e, all, where);
+          known_below.push_back(indices_of(e, all, known_below, where));
+          all.push_back(std::move(shape));
+        }
         known = results.emplace(shapes, typed(op.result, all, where)).first;
+        (void)indices_of(op.result, all, known_below, where);
       }
       if (known->second == made_.shape(d)) continue;
       fail(made_.place,
@@ -384,7 +410,7 @@ class Reader {
     const bool alone = ahead.done() || ahead.sees('}') || ahead.sees(')');
     if (alone) return value();
     std::vector<std::string> names;
-    for (int op = 1; op <= static_cast<int>(LocalOp::trim); ++op) {
+    for (int op = 1; op <= static_cast<int>(last_op); ++op) {
       names.emplace_back(name_of(static_cast<LocalOp>(op)));
     }
     fail(word.place,
@@ -505,8 +531,10 @@ class Reader {
     }
     known_.clear();
     std::vector<Shape> shapes;
+    std::vector<Below> belows;
     for (std::size_t k = 0; k < out_.parameters; ++k) {
       known_.push_back(out_.values[k].name);
+      belows.push_back(out_.values[k].below);
       shapes.push_back(out_.values[k].type.layout().global());
     }
     operands_ = known_.size();
@@ -523,9 +551,14 @@ class Reader {
                                                counted(static_cast<Size>(wanted), "value"),
                                                out_.denotes->results.size())});
     }
-    for (const auto& [name, e] : out_.denotes->definitions) shapes.push_back(typed(e, shapes));
+    for (const auto& [name, e] : out_.denotes->definitions) {
+      Shape shape = typed(e, shapes);
+      belows.push_back(indices_of(e, shapes, belows));
+      shapes.push_back(std::move(shape));
+    }
     for (std::size_t k = 0; k < wanted; ++k) {
       const Shape shape = typed(out_.denotes->results[k], shapes);
+      (void)indices_of(out_.denotes->results[k], shapes, belows);
       const Shape& global = out_.returned[k].type.layout().global();
       if (shape == global) continue;
       fail(word.place, {.code = Code::inapplicable,

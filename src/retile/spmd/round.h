@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -130,6 +132,9 @@ class Round {
   Family<A> drawn_family(std::size_t x) {
     const std::size_t size = fit(x);
     a_.begin_family(random_);
+    if constexpr (HasIndices<A>) {
+      if (module_.values[x].below) return drawn_indices(size, *module_.values[x].below);
+    }
     Family<A> out(static_cast<std::size_t>(layout(x).addend_count()));
     for (auto& array : out) {
       array.resize(size);
@@ -137,6 +142,18 @@ class Round {
         spend_on_element();
         element = a_.drawn(random_);
       }
+    }
+    return out;
+  }
+
+  /// Some families have few different ones.
+  Family<A> drawn_indices(std::size_t size, Size below) {
+    const std::uint64_t most = random_() % 3 == 0 ? 2 : std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t count = std::min(most, static_cast<std::uint64_t>(below));
+    Family<A> out(1, std::vector<T>(size));
+    for (T& element : out[0]) {
+      spend_on_element();
+      element = a_.from(static_cast<Size>(random_() % count));
     }
     return out;
   }

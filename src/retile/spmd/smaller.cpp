@@ -67,6 +67,7 @@ class Reduction {
     for (pass_ = Pass::join; pass_ != Pass::done;
          pass_ = static_cast<Pass>(static_cast<int>(pass_) + 1)) {
       next_slot_ = 0;
+      number_slot_ = slot();
       out_.module = module_;
       walk();
     }
@@ -207,7 +208,9 @@ class Reduction {
   }
   Formula applied(Expression& e, std::vector<Formula>& parts) {
     const auto d = e.numbers.empty() ? 0 : static_cast<std::size_t>(e.numbers[0]);
+    has_equal_ = has_equal_ || e.op == LocalOp::equal;
     if (e.op == LocalOp::einsum) return einsum(e.einsum, parts);
+    if (e.op == LocalOp::take) return take(d, parts);
     Formula out = parts[0];
     for (std::size_t k = 1; k < parts.size(); ++k) {
       for (std::size_t i = 0; i < out.slots.size(); ++i) join(out.slots[i], parts[k].slots[i]);
@@ -311,6 +314,27 @@ class Reduction {
     return out;
   }
 
+  /// einsum "im,jm->ij" x (equal (einsum "j,m->jm" c ..) (einsum "m,j->jm" numbers ..)), where `numbers` has another
+  /// one for each m, the same for all that is taken. Another `equal` may know one of these numbers.
+  Formula take(std::size_t d, const std::vector<Formula>& parts) {
+    const std::size_t taken = parts[0].slots[d];
+    join(taken, number_slot_);
+    if (!parts[0].varies[d] || has_equal_) keep(taken);
+    Formula compared = parts[1];
+    compared.slots.push_back(taken);
+    compared.varies.push_back(true);
+    ++compared.indices[classes_.of(taken)];
+    (void)symbol(std::move(compared));
+    Formula out = parts[0];
+    for (const std::size_t s : parts[1].slots) ++out.indices[classes_.of(s)];
+    const auto place = static_cast<std::ptrdiff_t>(d);
+    out.slots.erase(out.slots.begin() + place);
+    out.slots.insert(out.slots.begin() + place, parts[1].slots.begin(), parts[1].slots.end());
+    out.varies.erase(out.varies.begin() + place);
+    out.varies.insert(out.varies.begin() + place, parts[1].slots.size(), false);
+    return out;
+  }
+
   /// So many indices stay that every product has its own, and beside symbols any two of them, and three more.
   Scale scale_of(std::size_t s) {
     const std::size_t c = classes_.of(s);
@@ -326,6 +350,8 @@ class Reduction {
   Pass pass_ = Pass::join;
   Classes classes_;
   std::size_t next_slot_ = 0;
+  std::size_t number_slot_ = 0;  // of dimensions of which elements are taken
+  bool has_equal_ = false;
   std::vector<std::vector<std::size_t>> values_;  // slots, by value
   std::map<std::size_t, Size> needed_;            // by class
   std::map<std::size_t, bool> has_symbols_;       // likewise

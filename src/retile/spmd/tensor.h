@@ -117,6 +117,12 @@ typename A::Value maximum_of(const A& a, const std::vector<typename A::Value>& a
   }
 }
 
+/// An arithmetic in which it is known which index a number is.
+template <typename A>
+concept HasIndices = requires(const A& a, const typename A::Value& value) {
+  a.index(value);
+};
+
 /// An arithmetic that adds up most_gathered products, at most 8, before it makes a number of them.
 template <typename A>
 concept Gathers = requires {
@@ -124,7 +130,7 @@ concept Gathers = requires {
 };
 
 /// Values of expressions in the arithmetic A: A::Value, from(Size), add, sub, mul, div, max, exp, sqrt,
-/// step and equal. See HasMost and Gathers.
+/// step and equal. See HasMost, HasIndices and Gathers.
 template <typename A>
 class Evaluator {
  public:
@@ -227,6 +233,8 @@ class Evaluator {
         return reduce_maximum(*x[0], number, out);
       case LocalOp::transpose:
         return transpose(*x[0], e.numbers, out);
+      case LocalOp::take:
+        return take(*x[0], *x[1], static_cast<std::size_t>(number), out);
       default:
         return trim(*x[0], e.numbers, out);
     }
@@ -329,6 +337,53 @@ class Evaluator {
       spend(8);
       element = x.elements[static_cast<std::size_t>(skipped + walk.offset(0))];
       (void)walk.next();
+    }
+  }
+
+  /// x[i, m, l] and out[i, j, l] for all i and l.
+  struct Taken {
+    std::size_t m = 0;
+    std::size_t j = 0;
+    std::size_t after = 1;    // how many l there are
+    std::size_t indices = 1;  // how many j
+    std::size_t rows = 1;     // how many i
+  };
+  template <typename F>
+  void each_taken(const Tensor<T>& x, Tensor<T>& out, const Taken& at, F f) {
+    const std::size_t n = x.elements.size() / at.rows / at.after;
+    spend(static_cast<Size>(2 * at.rows * at.after));
+    for (std::size_t i = 0; i < at.rows; ++i) {
+      const T* const from = x.elements.data() + (i * n + at.m) * at.after;
+      T* const to = out.elements.data() + (i * at.indices + at.j) * at.after;
+      for (std::size_t l = 0; l < at.after; ++l) to[l] = f(to[l], from[l]);
+    }
+  }
+  /// out[i, j, l] = x[i, c[j], l]. Where nobody knows which index a number is: the sum over all m of
+  /// x[i, m, l] equal(c[j], m).
+  void take(const Tensor<T>& x, const Tensor<T>& c, std::size_t dim, Tensor<T>& out) {
+    if (out.elements.empty()) return;
+    std::size_t after = 1;
+    for (std::size_t d = dim + 1; d < x.shape.size(); ++d) {
+      after *= static_cast<std::size_t>(x.shape[d]);
+    }
+    const Size n = x.shape[dim];
+    const std::size_t indices = c.elements.size();
+    const std::size_t rows = out.elements.size() / after / indices;
+    for (std::size_t j = 0; j < indices; ++j) {
+      if constexpr (HasIndices<A>) {
+        const Size m = a_.index(c.elements[j]);
+        if (m < 0 || m >= n) throw Undecided{"an index that its array does not have"};
+        each_taken(x, out, {static_cast<std::size_t>(m), j, after, indices, rows},
+                   [](const T& /*before*/, const T& element) { return element; });
+      } else {
+        for (Size m = 0; m < n; ++m) {
+          spend(10);
+          const T is_it = a_.equal(c.elements[j], a_.from(m));
+          each_taken(
+              x, out, {static_cast<std::size_t>(m), j, after, indices, rows},
+              [&](const T& sum, const T& element) { return a_.add(sum, a_.mul(element, is_it)); });
+        }
+      }
     }
   }
 

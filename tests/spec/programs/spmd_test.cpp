@@ -90,12 +90,38 @@ TEST(Polynomial, results_of_functions_are_the_same_for_the_same_argument) {
   EXPECT_FALSE(all.is_of_inputs(exp(x) * y));
   EXPECT_TRUE(all.is_of_inputs(x * y));
   const Polynomial p = exp(all.function(Function::reciprocal, x)) + y;
-  const auto values = all.enclosures([] { return Enclosure{2, 2}; }).value();
+  const auto none = [](Size) { return Size{0}; };
+  const auto values = all.enclosures([] { return Enclosure{2, 2}; }, none).value();
   const Enclosure found = Variables::enclosure(p, values).value();
   EXPECT_LE(found.low, std::exp(0.5) + 2);
   EXPECT_GE(found.high, std::exp(0.5) + 2);
   EXPECT_LT(found.high - found.low, 1e-13);
-  EXPECT_FALSE(all.enclosures([] { return Enclosure{-1, 1}; }));
+  EXPECT_FALSE(all.enclosures([] { return Enclosure{-1, 1}; }, none));
+}
+
+TEST(Polynomial, indices_are_numbers_below_an_extent) {
+  Variables all;
+  const Polynomial x = all.fresh(), c = all.fresh_index(3);
+  EXPECT_TRUE(all.is_of_inputs(x * c));
+  EXPECT_TRUE(all.is_of_numbers(x));
+  EXPECT_FALSE(all.is_of_numbers(x + c));
+  const Polynomial is_2 = all.indicator(Function::is_zero, c + Polynomial(-2));
+  EXPECT_EQ(is_2, all.indicator(Function::is_zero, Polynomial(-2) + c));
+  for (const Size number : {-4, -3, -2, -1, 0, 1, 2, 3, 4, 5}) {
+    const auto values = all.values([&] { return number; }).value();
+    const Size rest = (number + 6) % 3;
+    EXPECT_EQ(Variables::value(c, values), rest);
+    EXPECT_EQ(Variables::value(x, values), number);
+    EXPECT_EQ(Variables::value(is_2, values), rest == 2 ? 1 : 0);
+  }
+  for (const Size number : {0, 1, 2}) {  // no interval around 0 is left
+    const auto values = all.enclosures([] { return Enclosure{0.5, 0.5}; },
+                                       [&](Size) { return number; })
+                            .value();
+    const Enclosure found = Variables::enclosure(is_2, values).value();
+    EXPECT_EQ(found.low > 0.5, number == 2);
+    EXPECT_EQ(found.high > 0.5, number == 2);
+  }
 }
 
 TEST(Enclosure, holds_what_it_is_made_of) {

@@ -27,7 +27,9 @@ def trace(fn: Callable, *shapes_or_arrays: Any, names: Iterable[str] | None = No
     loop becomes as many statements as it has rounds. Traced are + - * / @, powers, ``exp``, ``sqrt``, ``tanh``,
     ``maximum``, ``minimum`` and ``clip``; ``einsum``, ``matmul``, ``dot``, ``tensordot``, ``inner``, ``outer`` and ``correlate``;
     ``sum``, ``max``, ``min``, ``mean``, ``var`` and ``std``; broadcasting, transposes, slices with constant bounds and strides,
-    ``sliding_window_view``; ``reshape`` where no dimensions join; ``where`` for a maximum, a minimum or a constant mask.
+    ``sliding_window_view``; ``reshape`` where no dimensions join; ``where`` for a maximum, a minimum or a constant mask;
+    ``take`` and ``x[indices]`` with one array of integers, which is an argument: ``run`` takes no others than from 0 to below the
+    extent, so none counts from the end.
     Arrays that the function has from elsewhere become inputs that ``run`` fills itself.
 
     Args:
@@ -69,7 +71,7 @@ def trace(fn: Callable, *shapes_or_arrays: Any, names: Iterable[str] | None = No
         writer = Writer(root, arrays)
     inputs = tuple(Input(one, shape) for one, shape in shapes.items())
     return Statements(name, writer.text, inputs, tuple(root.shape), recorder.floating, dict(recorder.constants), dict(writer.ranges),
-                      dict(writer.longest))
+                      dict(writer.longest), frozenset(writer.indices))
 
 
 def _array_of(root: Any, recorder: Any) -> Any:

@@ -42,9 +42,10 @@ class Node:
     """An array of the graph.
 
     Attributes:
-      op: ``input``, ``number``, ``view``, ``add``.. of elements (``ELEMENTWISE``), or ``sum``, ``greatest``, ``least`` over ``data``.
+      op: ``input``, ``number``, ``view``, ``add``.. of elements (``ELEMENTWISE``), ``sum``, ``greatest``, ``least`` over ``data``,
+        ``gather`` of the first of two along ``data`` at the indices that the second one holds, or ``copy``.
       args: what it is made of.
-      data: the name of an input, a number, the indices of a view, or the dimensions that are folded.
+      data: the name of an input, a number, the indices of a view, the dimensions that are folded, or the one that is gathered.
     """
 
     __slots__ = ("args", "data", "op", "shape")
@@ -187,6 +188,32 @@ def transpose(node: Node, order: Sequence[int]) -> Node:
 def take(node: Node, begins: Sequence[int], counts: Sequence[int], strides: Sequence[int]) -> Node:
     """``counts`` indices of each dimension, from ``begins`` on, each so many behind the one before."""
     return view(node, counts, [Index(begin, {dim: stride}) for dim, (begin, stride) in enumerate(zip(begins, strides, strict=True))])
+
+
+def gather(node: Node, dim: int, indices: Node, what: str) -> Node:
+    """``out[i, j, l] = node[i, indices[j], l]``: the dimensions of the indices in the place of one."""
+    shape = (*node.shape[:dim], *indices.shape, *node.shape[dim + 1:])
+    if node.is_number:
+        return number(node.data, shape)
+    if indices.is_number and not 0 <= indices.data < node.shape[dim]:
+        raise refused(f"{what} of {indices.data} in a dimension of {node.shape[dim]}", code="bad_argument")
+    if indices.is_number or node.shape[dim] == 1:
+        at = Index(int(indices.data) if indices.is_number else 0)
+        behind = len(indices.shape) - 1
+        return view(node, shape, [at if k == dim else Index(0, {k if k < dim else k + behind: 1}) for k in range(len(node.shape))])
+    if (indices.args[0] if indices.op == "view" else indices).op != "input":
+        raise refused(f"{what} has indices that are worked out, and statements take those of inputs alone",
+                      "of these it is known that they are whole numbers below an extent")
+    if node.op == "gather" or (node.op == "view" and not _is_whole_along(node, dim)):
+        node = _made("copy", node.shape, (node,))
+    return _made("gather", shape, (node, indices), dim)
+
+
+def _is_whole_along(view: Node, dim: int) -> bool:
+    """Whether one dimension of a view is a whole one of the array, and nothing else stands in its subscript."""
+    source = view.args[0]
+    at = [(index, extent) for index, extent in zip(view.data, source.shape, strict=True) if dim in index.factors]
+    return source.op != "gather" and len(at) == 1 and at[0][0].is_plain(dim) and at[0][1] == view.shape[dim]
 
 
 def reshape(node: Node, shape: Sequence[int], what: str = "reshape") -> Node:

@@ -36,6 +36,13 @@ class Known:
         self.value = value
 
 
+class Wrapped:
+    """Indices that would count from the end below 0, which those of statements never are."""
+
+    def __init__(self, node: Node):
+        self.node = node
+
+
 class Reader:
     """Makes nodes of equations."""
 
@@ -75,8 +82,13 @@ class Reader:
             closed = hasattr(inner, "consts")
             return self.values(inner.jaxpr if closed else inner, inner.consts if closed else [], args)
         args = [self.node(one) for one in args]
-        if name in _SAME:
+        if name in _SAME or (name == "convert_element_type" and _is_of_integers(equation)):
             return args
+        if any(isinstance(one, Wrapped) for one in args):
+            if name not in ("gather", "broadcast_in_dim", "reshape", "squeeze", "expand_dims"):
+                raise refused(f"{name} of indices, which are read and not worked with")
+            made = self.made(name, params, [one.node if isinstance(one, Wrapped) else one for one in args])
+            return [made if name == "gather" else Wrapped(made)]
         return [self.made(name, params, args)]
 
     @staticmethod
@@ -92,6 +104,8 @@ class Reader:
         comparison = next((one for one in args if isinstance(one, tuple)), None)
         if name in _COMPARED and comparison is None:
             return (_COMPARED[name], *args)
+        if name == "select_n" and len(args) == 3 and _counts_from_the_end(*args):
+            return Wrapped(args[1])
         if name == "select_n" and len(args) == 3:
             return graph.chosen(args[0], args[2], args[1], "where")
         if comparison is not None and name == "broadcast_in_dim":
@@ -107,6 +121,34 @@ def _array(value: Any) -> Any:
     import numpy
 
     return numpy.asarray(value)
+
+
+def _is_of_integers(equation: Any) -> bool:
+    return all(one.aval.dtype.kind in "iu" for one in (*equation.invars, *equation.outvars))
+
+
+def _counts_from_the_end(condition: Value, other: Value, then: Value) -> bool:
+    """Whether it is c where c >= 0, and else c and a number."""
+    if not isinstance(condition, tuple) or not isinstance(other, Node) or not isinstance(then, Node) or then.op != "add":
+        return False
+    op, left, right = condition
+    is_below_0 = op == "less" and graph.same(left, other) and right.is_number and right.data == 0
+    return is_below_0 and any(graph.same(one, other) and two.is_number for one, two in (then.args, then.args[::-1]))
+
+
+def _gather(params: dict[str, Any], x: Node, indices: Node) -> Node:
+    """Of whole rows along one dimension. Indices are those of the array, so that modes do not matter."""
+    numbers = params["dimension_numbers"]
+    dims = tuple(numbers.collapsed_slice_dims)
+    whole = all(size == (1 if dim in dims else extent) for dim, (size, extent) in enumerate(zip(params["slice_sizes"], x.shape, strict=True)))
+    batched = getattr(numbers, "operand_batching_dims", ()) or getattr(numbers, "start_indices_batching_dims", ())
+    if len(dims) != 1 or tuple(numbers.start_index_map) != dims or not whole or batched or indices.shape[-1:] != (1,):
+        raise refused("a gather of other parts of an array than of whole rows along one dimension")
+    dim, rank = dims[0], len(indices.shape) - 1
+    out = graph.gather(x, dim, graph.drop(indices, [rank]), "a gather")
+    offsets, batches = tuple(numbers.offset_dims), iter(range(dim, dim + rank))
+    own = iter(k for k in range(len(out.shape)) if not dim <= k < dim + rank)
+    return graph.transpose(out, [next(own) if k in offsets else next(batches) for k in range(len(out.shape))])
 
 
 def _dot_general(params: dict[str, Any], x: Node, y: Node) -> Node:
@@ -171,6 +213,7 @@ _PRIMITIVES: dict[str, Callable[..., Node]] = {
     "abs": lambda params, x: _of("max", x, _of("neg", x)), "tanh": lambda params, x: tanh(x), "logistic": _logistic,
     "integer_pow": _integer_pow, "clamp": lambda params, low, x, high: _of("min", _of("max", x, low), high),
     "dot_general": _dot_general, "broadcast_in_dim": _broadcast_in_dim, "slice": _slice, "reshape": _reshape,
+    "gather": _gather,
     "transpose": lambda params, x: graph.transpose(x, params["permutation"]),
     "squeeze": lambda params, x: graph.drop(x, params["dimensions"]),
     "expand_dims": lambda params, x: graph.insert(x, params["dimensions"]), "convert_element_type": _convert,

@@ -156,7 +156,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     # Views.
 
     def __getitem__(self, key) -> Traced:
-        return self._view(_subscript(self.node, key))
+        return self._view(_subscript(self.node, key, self.recorder))
 
     @property
     def T(self) -> Traced:
@@ -229,6 +229,9 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def clip(self, min=None, max=None) -> Traced:
         return _clip(self, min, max)
 
+    def take(self, indices, axis=None, out=None, mode="raise") -> Traced:
+        return _take(self.recorder, self, indices, axis, out, mode)
+
     def copy(self, order: str = "C") -> Traced:
         return self._new(self.node)
 
@@ -282,7 +285,7 @@ def _var(x: Traced, axis: Any, ddof: Any, keepdims: Any) -> Traced:
     return _fold(off * off, "sum", axis, keepdims) / count
 
 
-def _subscript(node: Node, key: Any) -> Node:
+def _subscript(node: Node, key: Any, recorder: Recorder) -> Node:
     keys = list(key) if isinstance(key, tuple) else [key]
     rank = len(node.shape)
     taken = sum(1 for one in keys if one is not None and one is not Ellipsis)
@@ -292,6 +295,10 @@ def _subscript(node: Node, key: Any) -> Node:
         keys.append(Ellipsis)
     indices: list[Index] = []
     shape: list[int] = []
+    gathered: tuple[int, Node] | None = None
+    if any(map(_is_array, keys)):
+        if sum(1 for one in keys if _is_array(one) or not (one is None or one is Ellipsis or isinstance(one, slice))) > 1:
+            raise refused("a subscript that is an array beside another one, or beside a number: statements are traced with one, beside slices")
     for one in keys:
         if one is None:
             shape.append(1)
@@ -302,6 +309,9 @@ def _subscript(node: Node, key: Any) -> Node:
                 shape.append(extent)
         else:
             extent = node.shape[len(indices)]
+            if _is_array(one):
+                gathered = len(shape), _indices(one, extent, recorder, "a subscript")
+                one = slice(None)
             if isinstance(one, slice):
                 begin, end, stride = _slice(one, extent)
                 count = len(range(begin, end, stride))
@@ -311,7 +321,35 @@ def _subscript(node: Node, key: Any) -> Node:
                 shape.append(count)
             else:
                 indices.append(Index(_position(one, extent)))
-    return graph.view(node, shape, indices)
+    out = graph.view(node, shape, indices)
+    return out if gathered is None else graph.gather(out, *gathered, "a subscript")
+
+
+def _is_array(one: Any) -> bool:
+    return isinstance(one, (Traced, list, np.ndarray)) and np.ndim(one) > 0 and not isinstance(one, Comparison)
+
+
+def _indices(value: Any, extent: int, recorder: Recorder, what: str) -> Node:
+    """Indices of a dimension. Those that a trace knows may count from the end."""
+    if isinstance(value, Traced):
+        return value.node
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise refused(f"{what} that is an array of {array.dtype}: statements have whole numbers there")
+    if ((array < -extent) | (array >= extent)).any():
+        raise refused(f"{what} of {array[(array < -extent) | (array >= extent)].flat[0]} in a dimension of {extent}", code="bad_argument")
+    return recorder.constant(np.where(array < 0, array + extent, array))
+
+
+def _take(recorder: Recorder, a, indices, axis=None, out=None, mode="raise") -> Traced:
+    _no_options("np.take", out=out)
+    node = recorder.node(a, "np.take")
+    if mode != "raise":
+        raise refused(f"np.take with mode={mode!r}: indices are those of the array")
+    if axis is None and len(node.shape) != 1:
+        raise refused("np.take without axis= of an array that is no vector")
+    (dim,) = _axes((0 if axis is None else axis,), len(node.shape), "np.take")
+    return Traced(graph.gather(node, dim, _indices(indices, node.shape[dim], recorder, "np.take"), "np.take"), recorder)
 
 
 def _slice_text(one: slice) -> str:
@@ -330,7 +368,7 @@ def _slice(one: slice, extent: int) -> tuple[int, int, int]:
 
 def _position(one: Any, extent: int) -> int:
     if isinstance(one, (bool, np.bool_)) or isinstance(one, (Traced, Comparison, list, tuple)) or not hasattr(one, "__index__") or np.ndim(one) > 0:
-        raise refused(f"a subscript that is an array or a list, {type(one).__name__}: statements have slices and constant subscripts")
+        raise refused(f"a subscript that is no array of integers, {type(one).__name__}: statements have these, slices and constant subscripts")
     position = operator.index(one)
     if not -extent <= position < extent:
         raise refused(f"subscript {position} of a dimension of {extent}", code="bad_argument")
@@ -715,7 +753,7 @@ _FUNCTIONS: dict[Any, Callable] = {
     np.broadcast_to: _takes(0)(_broadcast_to), np.diagonal: _takes(0)(_diagonal), np.clip: _takes(0)(_clip),
     np.lib.stride_tricks.sliding_window_view: _takes(0)(_sliding_window_view),
     np.where: _where, np.einsum: _einsum, np.tensordot: _tensordot, np.dot: _dot, np.inner: _inner, np.outer: _outer,
-    np.correlate: _correlate, np.linalg.norm: _norm,
+    np.correlate: _correlate, np.linalg.norm: _norm, np.take: _take,
     np.zeros_like: _like(0), np.ones_like: _like(1), np.full_like: _like(None),
     np.shape: lambda recorder, a: a.shape, np.ndim: lambda recorder, a: a.ndim, np.size: lambda recorder, a, axis=None: (
         a.size if axis is None else a.shape[axis]),

@@ -59,6 +59,7 @@ class Statements:
     constants: dict[str, Any] = field(repr=False)
     ranges: dict[str, int] = field(repr=False)
     _longest: dict[str, str] = field(repr=False)
+    _indices: frozenset[str] = field(default=frozenset(), repr=False)  # inputs that are arrays of indices
 
     def __str__(self) -> str:
         return self.text.rstrip("\n")
@@ -150,7 +151,11 @@ class Statements:
             given[one.name] = numpy.asarray(array)
             if given[one.name].shape != one.shape:
                 raise _refused(one.name, list(given[one.name].shape), f"{self.function} was traced with shape {list(one.shape)}")
-        dtype = numpy.result_type(*given.values())
+        for name in self._indices & given.keys():
+            if given[name].dtype.kind not in "iu":
+                raise _refused(name, given[name].dtype.name, f"{self.function}: it holds indices, which are integers")
+        # Indices are numbers of the others' type where there are some.
+        dtype = numpy.result_type(*([one for name, one in given.items() if name not in self._indices] or given.values()))
         if dtype.kind in "iu" and self.floating:
             dtype = numpy.dtype(numpy.float64)
         if dtype.name not in _TYPES:

@@ -77,6 +77,7 @@ class Writer:
         self.taken = set(inputs) | {"array", "schedule", "tactic", "return", "for"}
         self.names: dict[int, str] = {}  # of arrays, by node
         self.ranges: dict[str, int] = {}
+        self.indices: set[str] = set()  # inputs that are arrays of indices
         self.longest: dict[str, str] = {}  # the longest variable of each statement that has some, those that it writes at first
         self.lines = ["retile.array/1", *(f"array {name}[{','.join(map(str, shape))}]" for name, shape in inputs.items())]
         nodes = in_order(root)
@@ -106,6 +107,8 @@ class Writer:
                 uses[id(source)] = uses.get(id(source), 0) + 1
                 if arg.size > source.size and source.op in ELEMENTWISE:
                     self.arrays.add(id(source))  # each element would be worked out several times
+            if node.op == "gather":
+                self.arrays.add(id(source_of(node.args[0])))  # what has a subscript has a name
         depth: dict[int, int] = {}
         factors: dict[int, int] = {}
         for node in nodes:
@@ -113,7 +116,7 @@ class Writer:
             depth[id(node)] = 1 + max((depth[id(one)] for one in inside), default=0)
             factors[id(node)] = 1 + sum(factors[id(one)] for one in inside)
             many = uses.get(id(node), 0) > 1 or depth[id(node)] > MOST_NESTED or factors[id(node)] > MOST_FACTORS
-            if node.op in FOLDS or (node.op in ELEMENTWISE and many):
+            if node.op in FOLDS or node.op == "copy" or (node.op in ELEMENTWISE and many):
                 self.arrays.add(id(node))
             if id(node) in self.arrays or node.op in ("input", "number"):
                 depth[id(node)] = factors[id(node)] = 1
@@ -188,8 +191,10 @@ class Statement:
             return f"({text})" if "/" in text or (text.startswith("-") and least > _SUM) else text
         if node is not own and id(node) in self.writer.names:
             return self.access(node, indices)
-        if node.op in FOLDS:
-            raise AssertionError("a fold has a statement of its own")
+        if node.op == "gather":
+            return self.gathered(node, indices)
+        if node.op in FOLDS or node.op == "copy":
+            raise AssertionError("this has a statement of its own")
         args = node.args
         if node.op in _SIGNS:
             level = _SUM if node.op in ("add", "sub") else _PRODUCT
@@ -201,10 +206,32 @@ class Statement:
             return f"-{self.term(args[0], indices, own, _FACTOR)}"
         return f"{node.op}({', '.join(self.term(arg, indices, own) for arg in args)})"
 
-    def access(self, node: Node, indices: list[Index]) -> str:
+    def gathered(self, node: Node, indices: list[Index]) -> str:
+        """``x[i,col[j]]``"""
+        (array, at), dim = node.args, node.data
+        rank = len(at.shape)
+        inner = indices[dim : dim + rank]
+        column = source_of(at)
+        text = self.access(column, [index.into(inner) for index in at.data] if at.op == "view" else inner)
+        self.writer.indices.add(column.data)
+        variables = self.parts.pop()
+        # Which subscript of the array itself stands for the dimension, if this is a view of it.
+        outer = [*indices[:dim], Index(), *indices[dim + rank :]]
+        source = source_of(array)
+        views = array.data if array.op == "view" else [Index(0, {k: 1}) for k in range(len(array.shape))]
+        place = next(k for k, index in enumerate(views) if dim in index.factors)
+        out = self.access(source, [index.into(outer) for index in views], {place: text})
+        self.parts[-1] |= variables
+        return out
+
+    def access(self, node: Node, indices: list[Index], said: dict[int, str] | None = None) -> str:
+        """\\param said  subscripts that are elements of arrays of indices"""
         self.parts.append({dim for index in indices for dim in index.factors})
         subscripts = []
-        for index, extent in zip(indices, node.shape, strict=True):
+        for k, (index, extent) in enumerate(zip(indices, node.shape, strict=True)):
+            if said and k in said:
+                subscripts.append(said[k])
+                continue
             if extent == 1 and node.op != "input":
                 continue
             subscripts.append(self.subscript(index))
@@ -226,7 +253,7 @@ class Statement:
         node = source_of(node)
         if node.op == "number":
             return "/" not in number_text(node.data) and "sqrt" not in number_text(node.data)
-        return id(node) in self.writer.names or (node.op == "mul" and all(map(self.is_product, node.args)))
+        return id(node) in self.writer.names or node.op == "gather" or (node.op == "mul" and all(map(self.is_product, node.args)))
 
     def needed(self, body: Node) -> list[int]:
         """Variables whose ranges must be said: others go as far as every subscript is inside of its array, and that is right.

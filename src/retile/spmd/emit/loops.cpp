@@ -227,9 +227,24 @@ std::string Loops::element(const Expression& e, const Indices& indices,
       inner[static_cast<std::size_t>(e.numbers[k])] = indices[k];
     }
   }
+  if (e.op == LocalOp::take) return taken(e, indices, values);
   std::vector<std::string> operands;
   for (const Expression& operand : e.operands) operands.push_back(element(operand, inner, values));
   return operation(e, operands);
+}
+
+/// `x[i0 * 6 + index_in(col[i1], 6)]`
+std::string Loops::taken(const Expression& e, const Indices& indices, const Values& values) const {
+  const std::size_t rank = shapes_of(e.operands[1], values)[0].size();
+  const auto begin = indices.begin() + static_cast<std::ptrdiff_t>(dim_of(e));
+  const auto end = begin + static_cast<std::ptrdiff_t>(rank);
+  const std::string index = element(e.operands[1], Indices(begin, end), values);
+  const CArray from = {"", shapes_of(e.operands[0], values)};
+  Indices inner(indices.begin(), begin);
+  inner.push_back(fmt::format("index_in({}{}, {})", index, dialect_.prefix.empty() ? "" : ".number",
+                              extent(from, dim_of(e))));
+  inner.insert(inner.end(), end, indices.end());
+  return element(e.operands[0], inner, values);
 }
 
 std::string Loops::operation(const Expression& e, const std::vector<std::string>& x) const {

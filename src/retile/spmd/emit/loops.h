@@ -72,6 +72,8 @@ class Loops {
   /// The element of an expression at an index.
   [[nodiscard]] std::string element(const Expression& e, const Indices& at,
                                     const Values& values) const;
+  [[nodiscard]] std::string taken(const Expression& e, const Indices& at,
+                                  const Values& values) const;
   [[nodiscard]] std::string operation(const Expression& e,
                                       const std::vector<std::string>& operands) const;
   [[nodiscard]] std::string binary(char c_operator, const std::string& function,

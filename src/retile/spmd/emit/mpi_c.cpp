@@ -72,6 +72,7 @@ class Writer {
     out += fmt::format("enum {{ DEVICES = {}, RANK = {} }};\n", module_.devices, rank_);
     out += std::string(emit::c_helpers()) + std::string(c_elements);
     out += per_device_.tables() + tables_ + "\n" + steps;
+    out += below_table();
     return out + std::string(c_numbers) + boxes_ + parameters + denoted + result +
            std::string(c_tail);
   }
@@ -114,6 +115,16 @@ class Writer {
       tables_ += "};\n";
     }
     return entry->second;
+  }
+
+  /// Of parameters that are indices what they are below, of others 0.
+  [[nodiscard]] std::string below_table() const {
+    std::vector<Size> below = {};
+    for (std::size_t x = 0; x < module_.parameters; ++x) {
+      below.push_back(module_.values[x].below.value_or(0));
+    }
+    if (below.empty()) below.push_back(0);
+    return fmt::format("\nstatic const int64_t BELOW[] = {{{}}};\n", fmt::join(below, ", "));
   }
 
   std::string module_function() {
@@ -342,6 +353,14 @@ class Writer {
 }  // namespace
 
 Result<std::string> mpi_c(const Module& module, std::string_view text) {
+  constexpr Size most_exact = Size{1} << 53;
+  for (const Value& value : module.values) {
+    if (value.below && *value.below > most_exact) {
+      return refuse({.code = Code::unsupported,
+                     .message = fmt::format("indices below {}, as {} has, are no doubles",
+                                            *value.below, value.name)});
+    }
+  }
   if (!module.denotes) {
     return refuse({.code = Code::unsupported,
                    .message = "a module without denotes says nothing that a result could be "

@@ -31,6 +31,14 @@ element *copy_of(const element *tile, int64_t count) {
   return out;
 }
 
+/* An index of a dimension, which is looked at. */
+static inline int64_t index_in(double index, int64_t extent) {
+  if (index >= 0 && index < (double)extent) return (int64_t)index;
+  fprintf(stderr, "an index, %g, that a dimension of %lld does not have\n", index, (long long)extent);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+  return 0;
+}
+
 element element_max(element a, element b) { return a < b ? b : a; }
 element element_min(element a, element b) { return b < a ? b : a; }
 
@@ -50,10 +58,12 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/* The element at a position of one addend of a parameter: a fraction up to 1 of 11 bits. */
+/* The element at a position of one addend of a parameter: a fraction up to 1 of 11 bits, or of a parameter of indices
+ * a whole number below BELOW. */
 double drawn(int parameter, int64_t addend, int64_t position) {
   static const double divisors[] = {0x1p10, 0x1p14, 0x1p18};
   const uint64_t stream = mixed(seed ^ mixed(((uint64_t)parameter << 32) ^ (uint64_t)addend));
+  if (BELOW[parameter] > 0) return (double)(mixed(stream ^ (uint64_t)position) % (uint64_t)BELOW[parameter]);
   const int64_t least = drawing % 2 == 0 ? -1024 : 512;
   const uint64_t count = (uint64_t)(1024 - least + 1);
   return (double)((int64_t)(mixed(stream ^ (uint64_t)position) % count) + least) / divisors[drawing / 2];

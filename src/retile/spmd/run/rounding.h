@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "retile/core/size.h"
+#include "retile/spmd/arithmetic.h"
 #include "retile/spmd/tensor.h"
 
 namespace retile::spmd {
@@ -79,6 +80,7 @@ class Rounding {
     const bool is_same = a.number == b.number;
     return indicator(is_same, is_same ? a.is_contested || b.is_contested : are_near(a, b));
   }
+  [[nodiscard]] static Size index(const Value& a) { return Machine<double>::index(a.number); }
   [[nodiscard]] Value div(const Value& a, const Value& b) const {
     const double least = std::abs(b.number) - error(b);
     if (!(least > 0)) throw NotFinite{};

@@ -62,6 +62,8 @@ class Magnitude {
       case LocalOp::step:
       case LocalOp::equal:
         return 1;
+      case LocalOp::take:
+        return parts[0];
       case LocalOp::reduce_sum:
         return parts[0] *
                std::max(static_cast<double>(operands[0][static_cast<std::size_t>(e.numbers[0])]),
@@ -97,7 +99,9 @@ double largest_value(const Module& module, double least) {
   std::vector<double> bounds;  // of a value, whatever its addends
   std::vector<Shape> globals;
   for (std::size_t x = 0; x < module.parameters; ++x) {
-    bounds.push_back(least * addends_of(x));
+    const Below& below = module.values[x].below;
+    bounds.push_back(below ? static_cast<double>(*below) : least * addends_of(x));
+    largest = std::max(largest, bounds.back());
     globals.push_back(module.values[x].type.layout().global());
   }
   if (module.denotes) {
@@ -160,6 +164,12 @@ class Generator {
     const auto count = static_cast<std::uint64_t>(drawing_.most - least + 1);
     return static_cast<double>(static_cast<Size>(number % count) + least) / drawing_.divisor;
   }
+  /// Whole numbers from 0 to below - 1.
+  [[nodiscard]] static double index(std::size_t parameter, Size position, Size below) {
+    const std::uint64_t stream = splitmix64(static_cast<std::uint64_t>(parameter) << 32U);
+    return static_cast<double>(splitmix64(stream ^ static_cast<std::uint64_t>(position)) %
+                               static_cast<std::uint64_t>(below));
+  }
 
  private:
   Drawing drawing_;
@@ -180,10 +190,9 @@ class Parameters {
   /// The tile of a device. \exception Unread
   void tile(std::size_t x, Size d, Tensor<T>& out) const {
     const Layout& layout = module_.values[x].type.layout();
-    if (!files_.empty()) return read(TileReader(files_[x], layout, d), out.elements);
+    if (!files_.empty()) return read(TileReader(files_[x], layout, d), x, out.elements);
     for_each_element(layout, out.shape, d, [&](std::size_t global, std::size_t local) {
-      out.elements[local] =
-          static_cast<T>(generator_.value(x, layout.addend(d), static_cast<Size>(global)));
+      out.elements[local] = static_cast<T>(drawn(x, layout.addend(d), static_cast<Size>(global)));
     });
   }
 
@@ -199,7 +208,7 @@ class Parameters {
     if (*count == 0) return out;
     if (!files_.empty()) {
       std::vector<T> elements(out.elements.size());
-      read(TileReader(files_[x], box.extent, box.at), elements);
+      read(TileReader(files_[x], box.extent, box.at), x, elements);
       std::transform(elements.begin(), elements.end(), out.elements.begin(), [&a](T element) {
         const auto number = static_cast<double>(element);
         if (!std::isfinite(number)) throw NotFinite{};
@@ -219,19 +228,48 @@ class Parameters {
   }
 
  private:
-  static void read(TileReader reader, std::vector<T>& elements) {
+  void read(TileReader reader, std::size_t x, std::vector<T>& elements) const {
     if (elements.empty()) return;
+    if (!module_.values[x].below) return read_as(reader, elements);
+    const ElementType& type = files_[x].header().type;
+    if (type.kind != ElementKind::signed_integer) return read_indices<T>(reader, x, elements);
+    if (type.bytes == 4) return read_indices<std::int32_t>(reader, x, elements);
+    read_indices<std::int64_t>(reader, x, elements);
+  }
+  template <typename From>
+  static void read_as(TileReader& reader, std::vector<From>& elements) {
     const auto done = reader.read(std::as_writable_bytes(std::span(elements)));
     if (!done) throw Unread{done.error()};
+  }
+  /// \tparam From  what the file holds
+  template <typename From>
+  void read_indices(TileReader& reader, std::size_t x, std::vector<T>& elements) const {
+    std::vector<From> held(elements.size());
+    read_as(reader, held);
+    const Size below = *module_.values[x].below;
+    for (std::size_t k = 0; k < held.size(); ++k) {
+      const Size index = Machine<From>::index(held[k]);
+      if (index < 0 || index >= below) {
+        throw Unread{{.code = Code::bad_number,
+                      .message = fmt::format("{} holds {}, and its elements are indices: whole "
+                                             "numbers from 0 to {}",
+                                             module_.values[x].name, held[k], below - 1)}};
+      }
+      elements[k] = static_cast<T>(index);
+    }
+  }
+  [[nodiscard]] double drawn(std::size_t x, Size addend, Size position) const {
+    const Below& below = module_.values[x].below;
+    return below ? Generator::index(x, position, *below) : generator_.value(x, addend, position);
   }
   /// What the addends of one place mean.
   template <typename A>
   auto whole(const A& a, std::size_t x, const Layout& layout, Size position) const {
-    auto out = a.of(generator_.value(x, 0, position));
+    auto out = a.of(drawn(x, 0, position));
     const Addition addition = layout.addends() ? layout.addends()->addition : Addition::sum;
     const auto negative = [&a](const auto& p) { return a.sub(a.from(0), p); };
     for (Size k = 1; k < layout.addend_count(); ++k) {
-      const auto next = a.of(generator_.value(x, k, position));
+      const auto next = a.of(drawn(x, k, position));
       out = addition == Addition::max   ? a.max(out, next)
             : addition == Addition::min ? negative(a.max(negative(out), negative(next)))
                                         : a.add(out, next);
@@ -372,6 +410,9 @@ class Reference {
     std::vector<Shape> shapes;
     for (const Expression& operand : e.operands) shapes.push_back(typed(operand, globals_));
     if (e.op == LocalOp::einsum) return needed_of_einsum(e.einsum, shapes, box);
+    if (e.op == LocalOp::take) {
+      return needed_of_take(static_cast<std::ptrdiff_t>(e.numbers[0]), shapes, box);
+    }
     Box out = box;
     if (e.op == LocalOp::transpose) {
       for (std::size_t k = 0; k < e.numbers.size(); ++k) {
@@ -385,6 +426,23 @@ class Reference {
       out.extent.insert(out.extent.begin() + d, shapes[0][static_cast<std::size_t>(d)]);
     }
     return std::vector<Box>(e.operands.size(), out);
+  }
+  /// The whole dimension, and of the indices those for the box.
+  static std::vector<Box> needed_of_take(std::ptrdiff_t dim, const std::vector<Shape>& shapes,
+                                         const Box& box) {
+    const auto rank = static_cast<std::ptrdiff_t>(shapes[1].size());
+    const Size extent = shapes[0][static_cast<std::size_t>(dim)];
+    const auto part = [&](const Shape& of, const Shape& whole) {
+      Shape taken(of.begin(), of.begin() + dim);
+      taken.insert(taken.end(), whole.begin(), whole.end());
+      taken.insert(taken.end(), of.begin() + dim + rank, of.end());
+      return taken;
+    };
+    const auto indices = [&](const Shape& of) {
+      return Shape(of.begin() + dim, of.begin() + dim + rank);
+    };
+    return {{part(box.at, {0}), part(box.extent, {extent})},
+            {indices(box.at), indices(box.extent)}};
   }
   static std::vector<Box> needed_of_einsum(const Einsum& e, const std::vector<Shape>& shapes,
                                            const Box& box) {
@@ -862,6 +920,7 @@ class ModuleRun {
     double out = 0;
     Result<void> mine;
     for (std::size_t x = 0; x < files.size() && mine; ++x) {
+      if (module_.values[x].below) continue;  // which counts by itself
       const Size all = *checked_product(files[x].header().shape);
       TileReader reader(files[x], files[x].header().shape,
                         Shape(files[x].header().shape.size(), 0));
@@ -897,7 +956,7 @@ Result<std::vector<NpyFile>> files_of(const Module& module, const ElementType& t
            .message = fmt::format("parameter {} has addends, and a file has but one array",
                                   module.values[x].name)});
     }
-    arrays.push_back({module.values[x].name, layout.global()});
+    arrays.push_back({module.values[x].name, layout.global(), module.values[x].below.has_value()});
   }
   return run::open_inputs(arrays, pattern, type);
 }
@@ -919,6 +978,14 @@ Result<RunReport> run(const Processes& processes, const Module& module,
   if (!exact_up_to(type)) {
     return refuse(
         {.code = Code::unsupported, .message = "modules run on elements of i32, i64, f32 and f64"});
+  }
+  for (const Value& value : module.values) {
+    if (!value.below || static_cast<double>(*value.below) <= *exact_up_to(type)) continue;
+    return refuse(
+        {.code = Code::unsupported,
+         .message = fmt::format("indices below {}, as {} has, are no elements of this type",
+                                *value.below, value.name),
+         .notes = {"f64 and i64 hold larger ones"}});
   }
   const auto inputs = files_of(module, type, files.input);
   const Result<void> opened = inputs ? Result<void>() : refuse(inputs.error());
