@@ -88,7 +88,8 @@ inline const std::vector<RuleRow>& rules() {
        }},
       {"pull-tile-1",
        "matmul x (tile 1 (\\r:range<n,w> -> e)) ~~> tile 1 (\\r:range<n,w> -> matmul x e)",
-       "x does not mention r", "", "PartIR pull", [](const RuleWords&) -> Rule {
+       "x does not mention r", "", "PartIR pull",
+       [](const RuleWords&) -> Rule {
          return [](const Scope&, const Expression& e) { return partir::pull_tile_1(e); };
        }},
       {"fuse-undistribute", "undistribute (distribute T x) ~~> x", "nothing", "", "", no_rule,
@@ -203,7 +204,8 @@ inline partir::Text read_partir(const std::string& source, const std::string& te
   throw Refused{source, text, {1, 1, "the expression has no type"}};
 }
 /// A file's name and what is in it.
-inline std::pair<std::string, std::string> partir_text(const Words& words, std::optional<Index> at) {
+inline std::pair<std::string, std::string> partir_text(const Words& words,
+                                                       std::optional<Index> at) {
   if (!at || words[*at] == "-") return {"<stdin>", standard_input(words)};
   return {words[*at], file_text(words, *at)};
 }
@@ -287,7 +289,8 @@ inline int print_same(std::ostream& out, const partir::TermGamma& gamma, const p
     return no;
   }
   const bool same = partir::same_term_values(gamma, before, after);
-  out << "# type: the same\n# values: " << (same ? "the same for all numbers" : "different") << "\n";
+  out << "# type: the same\n# values: " << (same ? "the same for all numbers" : "different")
+      << "\n";
   return same ? yes : no;
 }
 

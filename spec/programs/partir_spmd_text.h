@@ -34,8 +34,8 @@ class TermReader : protected Tokens {
 
   /// Whether the second line of a text is a mesh.
   bool has_mesh() {
-    return next_content() && accept("retile.partir/1") && peek() == end_of_line &&
-           next_content() && word() == "mesh";
+    return next_content() && accept("retile.partir/1") && peek() == end_of_line && next_content() &&
+           word() == "mesh";
   }
 
   TermText text() {  // throws ParseError
@@ -108,7 +108,8 @@ class TermReader : protected Tokens {
     const ParseError at = here();
     const Layout tau = read_layout(*this, mesh_);
     const std::string written = written_since(at);
-    Term out = x == "distribute" ? distribute(tau, operand(depth)) : redistribute(tau, operand(depth));
+    Term out =
+        x == "distribute" ? distribute(tau, operand(depth)) : redistribute(tau, operand(depth));
     out.written = written;
     return out;
   }

@@ -34,7 +34,22 @@ struct Read {
   spec::thesis::Subscripts at;
 };
 
-enum class TermKind { read, number, add, sub, mul, div, max, min, neg, relu, exp, sqrt, step, equal };
+enum class TermKind {
+  read,
+  number,
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  neg,
+  relu,
+  exp,
+  sqrt,
+  step,
+  equal
+};
 struct Term {
   TermKind kind = TermKind::number;
   Index read = 0;
@@ -235,19 +250,17 @@ class Drawing {
     const bool only_products = happens(50);
     Term out = std::move(leaves[0]);
     for (Index l = 1; l < leaves.size(); ++l) {
-      static const std::vector<TermKind> ways = {TermKind::add, TermKind::sub, TermKind::add,
-                                                 TermKind::sub, TermKind::add, TermKind::sub,
-                                                 TermKind::mul, TermKind::div, TermKind::max,
-                                                 TermKind::min, TermKind::equal};
+      static const std::vector<TermKind> ways = {
+          TermKind::add, TermKind::sub, TermKind::add, TermKind::sub, TermKind::add,  TermKind::sub,
+          TermKind::mul, TermKind::div, TermKind::max, TermKind::min, TermKind::equal};
       const TermKind kind =
           only_products ? TermKind::mul : ways[any(static_cast<Size>(ways.size()))];
       std::vector<Term> both = {std::move(out), std::move(leaves[l])};
       if (happens(30)) std::swap(both[0], both[1]);
       out = {kind, 0, 0, std::move(both)};
-      static const std::vector<TermKind> functions = {TermKind::neg, TermKind::relu,
-                                                      TermKind::neg, TermKind::relu,
-                                                      TermKind::exp, TermKind::sqrt,
-                                                      TermKind::step};
+      static const std::vector<TermKind> functions = {
+          TermKind::neg, TermKind::relu, TermKind::neg, TermKind::relu,
+          TermKind::exp, TermKind::sqrt, TermKind::step};
       if (happens(20)) {
         out = {functions[any(static_cast<Size>(functions.size()))], 0, 0, {std::move(out)}};
       }

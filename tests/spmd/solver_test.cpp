@@ -33,7 +33,8 @@ using Names = std::map<std::string, std::string>;
 
 Names of_product(const std::string& schedule) {
   const std::string text =
-      "retile.array/1\narray a[8,8] at root b[8,8] at root\nc[i,j] += a[i,k] * b[k,j]\nschedule c " +
+      "retile.array/1\narray a[8,8] at root b[8,8] at root\nc[i,j] += a[i,k] * b[k,j]\nschedule "
+      "c " +
       schedule + "\nreturn c at root\n";
   const text::Input input = {text, "a", true};
   const auto statements = array::read_statements(input);
@@ -47,10 +48,11 @@ Names of_product(const std::string& schedule) {
 /// replica groups have one process then, so that the second stage moves nothing.
 TEST(Solver, of_the_products_of_the_thesis) {
   EXPECT_EQ(of_product("i:4"), (Names{{"a_1", "scatterv"}, {"b_1", "bcast"}, {"c_1", "gatherv"}}));
-  EXPECT_EQ(of_product("k:4"), (Names{{"a_1", "scatterv"}, {"b_1", "scatterv"}, {"c_1", "reduce"}}));
-  EXPECT_EQ(of_product("i:2,k:2,j:2"), (Names{{"a_1", "scatterv+bcast"},
-                                              {"b_1", "scatterv+bcast"},
-                                              {"c_1", "reduce+gatherv"}}));
+  EXPECT_EQ(of_product("k:4"),
+            (Names{{"a_1", "scatterv"}, {"b_1", "scatterv"}, {"c_1", "reduce"}}));
+  EXPECT_EQ(
+      of_product("i:2,k:2,j:2"),
+      (Names{{"a_1", "scatterv+bcast"}, {"b_1", "scatterv+bcast"}, {"c_1", "reduce+gatherv"}}));
   EXPECT_EQ(of_product("i:1"), (Names{{"a_1", "none"}, {"b_1", "none"}, {"c_1", "none"}}));
 }
 

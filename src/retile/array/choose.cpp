@@ -541,8 +541,8 @@ class Choosing {
   [[nodiscard]] bool has_gaps(std::size_t array) const {
     const std::vector<Event>& chain = chains_[array];
     for (std::size_t e = 0; e < chain.size(); ++e) {
-      const bool goes_on = e + 1 < chain.size() || behind_[array] || follows(array) ||
-                           is_followed(array);
+      const bool goes_on =
+          e + 1 < chain.size() || behind_[array] || follows(array) || is_followed(array);
       for (const std::size_t layout : chain[e].layouts) {
         if (goes_on && is_listed(layout)) return true;
       }
@@ -592,7 +592,8 @@ class Choosing {
       for (const Held& from : held.back()) {
         for (const std::size_t to : chain[e].layouts) {
           const Held there = after(from, to);
-          if (!may_go(from, to) || std::find(next.begin(), next.end(), there) != next.end()) continue;
+          if (!may_go(from, to) || std::find(next.begin(), next.end(), there) != next.end())
+            continue;
           next.push_back(there);
         }
       }
@@ -631,9 +632,8 @@ class Choosing {
                                     [&](std::size_t layout) { return !is_listed(layout); });
     std::size_t out = layouts[0];
     if (!writer_[array] && is_listed(out)) {
-      const bool others = is_followed(array) ||
-                          std::count(layouts.begin(), layouts.end(), out) <
-                              static_cast<std::ptrdiff_t>(layouts.size());
+      const bool others = is_followed(array) || std::count(layouts.begin(), layouts.end(), out) <
+                                                    static_cast<std::ptrdiff_t>(layouts.size());
       out = whole != layouts.end() ? *whole : others ? whole_[array] : out;
     }
     return {out, out, true};
@@ -1169,11 +1169,11 @@ class Choosing {
   std::map<std::pair<std::size_t, std::string>, std::vector<Reached>> reached_;
   std::map<std::string, Layout> read_;
   std::map<std::pair<std::string, std::string>, Size> costs_;
-  std::vector<std::vector<Event>> chains_;            // by array
-  std::vector<std::optional<std::size_t>> before_;    // by array, in spellings_: where it is given
-  std::vector<std::optional<std::size_t>> behind_;    // by array: where it is wanted at last
-  std::vector<std::size_t> whole_;                    // by array: all of it on every device
-  std::vector<std::optional<Gaps>> gaps_;             // by array
+  std::vector<std::vector<Event>> chains_;          // by array
+  std::vector<std::optional<std::size_t>> before_;  // by array, in spellings_: where it is given
+  std::vector<std::optional<std::size_t>> behind_;  // by array: where it is wanted at last
+  std::vector<std::size_t> whole_;                  // by array: all of it on every device
+  std::vector<std::optional<Gaps>> gaps_;           // by array
   std::vector<std::string> spellings_;
   std::map<std::string, std::size_t> numbers_;                   // of them
   std::map<std::pair<std::size_t, std::size_t>, Size> between_;  // costs_ by number

@@ -23,8 +23,7 @@ const std::string& value_name(const spmd::Module& module, std::size_t statement)
 std::string_view solver_name(const spmd::Module& module, const spmd::Route& route) {
   const spmd::Statement& at = module.body[route.statement];
   const std::size_t from = std::get<spmd::RedistributeOp>(at.op).argument;
-  return spmd::solver_of(module.values[from].type.layout(),
-                         module.values[at.value].type.layout());
+  return spmd::solver_of(module.values[from].type.layout(), module.values[at.value].type.layout());
 }
 
 /// `reducescatter, allgather`

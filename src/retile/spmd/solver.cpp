@@ -70,8 +70,8 @@ TileRelation relation_of(const Layout& layout) {
   std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return a.at < b.at; });
   for (std::size_t k = 0; k < boxes.size() && !out.overlap; ++k) {
     for (std::size_t l = k + 1; l < boxes.size() && !out.overlap; ++l) {
-      const bool is_behind = !boxes[k].at.empty() &&
-                             boxes[l].at[0] >= boxes[k].at[0] + boxes[k].extent[0];
+      const bool is_behind =
+          !boxes[k].at.empty() && boxes[l].at[0] >= boxes[k].at[0] + boxes[k].extent[0];
       if (is_behind) break;
       out.overlap = boxes_meet(boxes[k], boxes[l]);
     }

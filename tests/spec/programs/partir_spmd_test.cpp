@@ -31,10 +31,10 @@ Layout layout(const std::string& text, const std::string& axes = "r:2,s:2") {
   return read_layout(in, read_positions(mesh));
 }
 
-const std::vector<std::string> layouts = {
-    "[3, 4]",       "[2{r}3, 4]",    "[2{s}3, 4]",      "[3, 2{r}4]",  "[2{r}3, 2{s}4]",
-    "[1{r,s}3, 4]", "[3, 1{s,r}4]",  "[2{r}3<1,0>, 4]", "[3, 4]@0",    "[3, 4]@3",
-    "[1{s,r}3, 4]", "[2{s}3, 2{r}4]"};
+const std::vector<std::string> layouts = {"[3, 4]",       "[2{r}3, 4]",      "[2{s}3, 4]",
+                                          "[3, 2{r}4]",   "[2{r}3, 2{s}4]",  "[1{r,s}3, 4]",
+                                          "[3, 1{s,r}4]", "[2{r}3<1,0>, 4]", "[3, 4]@0",
+                                          "[3, 4]@3",     "[1{s,r}3, 4]",    "[2{s}3, 2{r}4]"};
 
 /// x is a tensor, and y a distributed one of the first kind that has a different number at each place.
 struct Scope {
@@ -83,13 +83,13 @@ TEST(PartIRSPMD, terms_without_a_type) {
   const auto has_type = [&](const Term& t) { return partir::type_of(it.gamma, t).has_value(); };
   const Layout tau = layout("[3, 2{r}4]");
   EXPECT_TRUE(has_type(distribute(tau, named("x"))));
-  EXPECT_FALSE(has_type(distribute(tau, named("y"))));     // it is distributed already
-  EXPECT_FALSE(has_type(redistribute(tau, named("x"))));   // it is not yet
+  EXPECT_FALSE(has_type(distribute(tau, named("y"))));    // it is distributed already
+  EXPECT_FALSE(has_type(redistribute(tau, named("x"))));  // it is not yet
   EXPECT_TRUE(has_type(redistribute(tau, named("y"))));
   EXPECT_FALSE(has_type(undistribute(named("x"))));
   EXPECT_TRUE(has_type(undistribute(named("y"))));
   EXPECT_FALSE(has_type(named("z")));
-  EXPECT_FALSE(has_type(distribute(layout("[4, 2{r}4]"), named("x"))));    // another global type
+  EXPECT_FALSE(has_type(distribute(layout("[4, 2{r}4]"), named("x"))));  // another global type
   EXPECT_FALSE(has_type(redistribute(layout("[4, 2{r}4]"), named("y"))));
   EXPECT_FALSE(has_type(distribute(layout("sum{r}[3, 4]"), named("x"))));  // which addends?
 }
@@ -126,7 +126,8 @@ TEST(PartIRSPMD, distribute_of_undistribute_is_nothing_or_a_redistribution) {
       expect_kept(it, before, *third);
       ++moves;
       // The second rule without its premise.
-      if (!same_type(it, before, named("y")) || !same_value(it, before, named("y"))) ++twin_is_wrong;
+      if (!same_type(it, before, named("y")) || !same_value(it, before, named("y")))
+        ++twin_is_wrong;
       // The third one without τ, as the talk has it: a redistribution to what it is in.
       const Term to_itself = redistribute(layout(from), named("y"));
       EXPECT_EQ(same_type(it, before, to_itself), from == to);
@@ -143,8 +144,8 @@ TEST(PartIRSPMD, chains_become_redistributions_where_types_differ) {
     for (const std::string& b : layouts) {
       for (const std::string& c : {layouts[0], layouts[4], layouts[7]}) {
         const Scope it = scope(layout(a));
-        const Term before = undistribute(distribute(
-            layout(c), undistribute(distribute(layout(b), undistribute(named("y"))))));
+        const Term before = undistribute(
+            distribute(layout(c), undistribute(distribute(layout(b), undistribute(named("y"))))));
         const Term after = partir::fused(it.gamma, before);
         expect_kept(it, before, after);
         ASSERT_EQ(after.kind, partir::Distribution::undistribute);
@@ -162,7 +163,8 @@ TEST(PartIRSPMD, chains_become_redistributions_where_types_differ) {
 
 TEST(PartIRSPMD, a_redistribution_takes_elements_from_who_has_them) {
   const Scope it = scope(layout("[3, 4]@3"));
-  const Value got = partir::value_of(it.gamma, it.values, redistribute(layout("[2{r}3, 2{s}4]"), named("y")));
+  const Value got =
+      partir::value_of(it.gamma, it.values, redistribute(layout("[2{r}3, 2{s}4]"), named("y")));
   const auto& tiles = std::get<Tiles>(got);
   EXPECT_EQ(tiles[0].elements, (std::vector<Number>{1, 2, 5, 6}));
   EXPECT_EQ(tiles[3].elements, (std::vector<Number>{11, 12}));
