@@ -1,11 +1,10 @@
-/// Reads and prints the text form of terms of PartIR:SPMD, `retile.partir/1` with a mesh, and whether two of them
-/// are the same.
+/// Reads and prints the text form of terms of PartIR:SPMD, `retile.partir/1` with a mesh.
 ///
 ///   text = "retile.partir/1" NL "mesh" axis {"," axis} NL {NAME ":" ints NL} term NL
 ///   term = NAME | "(" term ")" | "undistribute" operand | ("distribute" | "redistribute") layout operand
 ///   operand = NAME | "(" term ")"
 ///
-/// Layouts are those of program/layout_text.h.
+/// Layouts are those of program/layout_text.h. And whether two terms are the same.
 #pragma once
 
 #include "../program/layout_text.h"
