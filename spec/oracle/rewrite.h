@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../programs/partir_judge.h"
+#include "../programs/partir_spmd_text.h"
 #include "check.h"
 
 namespace spec::oracle {
@@ -13,11 +14,23 @@ struct RuleWords {
   Size w = 0;
 };
 
-/// A rule of the talk. `proofs` names its obligations in docs/ledger/proofs.md, for all shapes.
+/// A rule of terms of PartIR:SPMD.
+using TermRule = std::optional<partir::Term> (*)(const partir::TermGamma&, const partir::Term&);
+
+/// A rule of the talk. `proofs` names its obligations in docs/ledger/proofs.md, for all shapes; those of
+/// terms have none.
 struct RuleRow {
   const char *name, *rule, *needs, *words, *proofs;
   partir::Rule (*made)(const RuleWords&);
+  TermRule of_terms = nullptr;  // in the place of `made`, where a text has a mesh
 };
+
+/// Of expressions, where a rule is one of terms.
+inline partir::Rule no_rule(const RuleWords&) {
+  return [](const partir::Scope&, const partir::Expression&) -> std::optional<partir::Expression> {
+    return std::nullopt;
+  };
+}
 
 inline const std::vector<RuleRow>& rules() {
   using partir::Expression;
@@ -75,16 +88,24 @@ inline const std::vector<RuleRow>& rules() {
        }},
       {"pull-tile-1",
        "matmul x (tile 1 (\\r:range<n,w> -> e)) ~~> tile 1 (\\r:range<n,w> -> matmul x e)",
-       "x does not mention r", "", "PartIR pull", [](const RuleWords&) -> Rule {
+       "x does not mention r", "", "PartIR pull",
+       [](const RuleWords&) -> Rule {
          return [](const Scope&, const Expression& e) { return partir::pull_tile_1(e); };
-       }}};
+       }},
+      {"fuse-undistribute", "undistribute (distribute T x) ~~> x", "nothing", "", "", no_rule,
+       partir::fuse_undistribute},
+      {"fuse-distribute", "distribute T (undistribute x) ~~> x", "x is of the type T", "", "",
+       no_rule, partir::fuse_distribute},
+      {"fuse-redistribute", "distribute T (undistribute x) ~~> redistribute T x",
+       "x has the global type of T", "", "", no_rule, partir::fuse_redistribute}};
   return all;
 }
 
 inline void print_rules(std::ostream& out) {
   for (const RuleRow& row : rules()) {
     out << row.name << (*row.words == '\0' ? "" : " ") << row.words << "\n  " << row.rule
-        << "\n  needs: " << row.needs << "\n  for all shapes: " << row.proofs << "\n";
+        << "\n  needs: " << row.needs << "\n";
+    if (*row.proofs != '\0') out << "  for all shapes: " << row.proofs << "\n";
   }
 }
 
@@ -182,9 +203,11 @@ inline partir::Text read_partir(const std::string& source, const std::string& te
   }
   throw Refused{source, text, {1, 1, "the expression has no type"}};
 }
-inline partir::Text read_partir(const Words& words, std::optional<Index> at) {
-  if (!at || words[*at] == "-") return read_partir("<stdin>", standard_input(words));
-  return read_partir(words[*at], file_text(words, *at));
+/// A file's name and what is in it.
+inline std::pair<std::string, std::string> partir_text(const Words& words,
+                                                       std::optional<Index> at) {
+  if (!at || words[*at] == "-") return {"<stdin>", standard_input(words)};
+  return {words[*at], file_text(words, *at)};
 }
 
 /// What is the same of two expressions, as comments.
@@ -245,6 +268,90 @@ inline void print_places(std::ostream& out, const partir::Text& text, const part
   out << "# applies at: " << (places.empty() ? "no part" : places) << "\n";
 }
 
+// Terms of PartIR:SPMD, whose texts have a mesh.
+
+/// A text whose term has a type.
+inline partir::TermText read_term(const std::string& source, const std::string& text) {
+  try {
+    partir::TermText out = partir::parse_term(text);
+    if (partir::type_of(out.gamma, out.t)) return out;
+  } catch (const ParseError& error) {
+    throw Refused{source, text, error};
+  }
+  throw Refused{source, text, {1, 1, "the term has no type"}};
+}
+
+/// What is the same of two terms, as comments.
+inline int print_same(std::ostream& out, const partir::TermGamma& gamma, const partir::Term& before,
+                      const partir::Term& after) {
+  if (!partir::same_term_types(gamma, before, after)) {
+    out << "# type: another one\n";
+    return no;
+  }
+  const bool same = partir::same_term_values(gamma, before, after);
+  out << "# type: the same\n# values: " << (same ? "the same for all numbers" : "different")
+      << "\n";
+  return same ? yes : no;
+}
+
+/// Of a term, the part at a path after the rule; nullopt where it does not apply there.
+inline std::optional<partir::Term> rewritten(const partir::TermGamma& gamma, partir::Term t,
+                                             const partir::Path& path, const TermRule& rule) {
+  if (path.empty()) return rule(gamma, t);
+  if (path[0] >= t.args.size()) return std::nullopt;
+  const auto arg =
+      rewritten(gamma, t.args[path[0]], partir::Path(path.begin() + 1, path.end()), rule);
+  if (!arg) return std::nullopt;
+  t.args[path[0]] = *arg;
+  return t;
+}
+
+/// Where the rule does apply: a term has one part in each depth.
+inline void print_term_places(std::ostream& out, const partir::TermText& text,
+                              const TermRule& rule) {
+  std::string places, place;
+  partir::Path path;
+  for (const partir::Term* part = &text.t;; part = &part->args[0]) {
+    if (rule != nullptr && rewritten(text.gamma, text.t, path, rule)) {
+      places += (places.empty() ? "" : "; ") + (place.empty() ? "the whole" : place);
+    }
+    if (part->args.empty()) break;
+    place += place.empty() ? "0" : ",0";
+    path.push_back(0);
+  }
+  out << "# applies at: " << (places.empty() ? "no part" : places) << "\n";
+}
+
+inline int rewrite_term(const Rewriting& it, const partir::TermText& text,
+                        const std::optional<std::pair<std::string, std::string>>& to,
+                        std::ostream& out) {
+  if (to) {
+    const partir::TermText other = read_term(to->first, to->second);
+    const auto tensors_of = [](const partir::TermText& one) {
+      return std::map<Name, Sizes>(one.tensors.begin(), one.tensors.end());
+    };
+    if (tensors_of(other) != tensors_of(text) || other.gamma.D != text.gamma.D) {
+      out << "no: the tensors are others\n";
+      return no;
+    }
+    return print_same(out, text.gamma, text.t, other.t);
+  }
+  const std::string place = it.at.empty() ? "the whole" : "part " + it.at_text;
+  const auto t = it.row->of_terms == nullptr
+                     ? std::nullopt
+                     : rewritten(text.gamma, text.t, it.at, it.row->of_terms);
+  if (!t) {
+    out << "no: " << it.row->name << " does not apply to " << place << "\n# " << it.row->rule
+        << "\n# needs: " << it.row->needs << "\n";
+    print_term_places(out, text, it.row->of_terms);
+    return no;
+  }
+  partir::TermText after = text;
+  after.t = *t;
+  out << partir::to_text(after) << "# " << it.row->name << ", " << place << "\n";
+  return print_same(out, text.gamma, text.t, *t);
+}
+
 /// words: rewrite [FILE|-] (--rule NAME [--at PATH] [--dim D] [--range r:w] | --to FILE), or --rules
 inline int rewrite(const Words& words, std::ostream& out) {
   const Rewriting it = read_rewriting(words);
@@ -252,10 +359,16 @@ inline int rewrite(const Words& words, std::ostream& out) {
     print_rules(out);
     return yes;
   }
-  const partir::Text text = read_partir(words, it.file);
+  const auto [source, content] = partir_text(words, it.file);
+  if (partir::has_mesh(content)) {
+    const auto to = it.to ? std::optional(partir_text(words, it.to)) : std::nullopt;
+    return rewrite_term(it, read_term(source, content), to, out);
+  }
+  const partir::Text text = read_partir(source, content);
   const auto tensors = partir::types_of(text);
   if (it.to) {
-    const partir::Text other = read_partir(words, it.to);
+    const auto [other_source, other_content] = partir_text(words, it.to);
+    const partir::Text other = read_partir(other_source, other_content);
     if (partir::types_of(other) != tensors) {
       out << "no: the tensors are others\n";
       return no;

@@ -77,7 +77,7 @@ struct Kept {
 };
 
 /// Every module in which every prime digit of the device number cuts a variable of each statement, and no
-/// device has nothing to do where that can be.
+/// device has nothing to do where that can be. Where a maximum would have no value, digits may cut nothing.
 class Enumeration {
  public:
   Enumeration(const Statements& all, Size devices, std::optional<Size> limit, const Price& price,
@@ -91,6 +91,13 @@ class Enumeration {
       std::vector<Cuts> every;
       Cuts cuts(statement.variables.size());
       digit(cuts, 0, every);
+      if (std::none_of(every.begin(), every.end(),
+                       [&](const Cuts& one) { return has_values(statement, one); })) {
+        may_skip_ = true;
+        every.clear();
+        digit(cuts, 0, every);
+        may_skip_ = false;
+      }
       for (const Kept& one : kept) {
         if (one.statement != cuts_.size()) continue;
         every.erase(std::remove_if(every.begin(), every.end(),
@@ -126,6 +133,9 @@ class Enumeration {
     }
     return true;
   }
+  [[nodiscard]] bool has_values(const Statement& statement, const Cuts& cuts) const {
+    return text::result_of([&] { return addition_of(statement, grid_, cuts); }).has_value();
+  }
   void statement(std::size_t s) {
     if (s == all_.statements.size()) return module();
     for (const Cuts& cuts : cuts_[s]) {
@@ -136,6 +146,7 @@ class Enumeration {
   }
   void digit(Cuts& cuts, std::size_t k, std::vector<Cuts>& out) {
     if (k == digits_.size()) return out.push_back(cuts);
+    if (may_skip_) digit(cuts, k + 1, out);
     for (std::size_t v = 0; v < cuts.size(); ++v) {
       const std::size_t has = cuts[v] ? cuts[v]->digits.size() : 0;
       for (std::size_t at = 0; at <= has; ++at) {
@@ -165,6 +176,7 @@ class Enumeration {
   const Price& price_;
   std::vector<Digit> digits_;
   std::vector<std::vector<Cuts>> cuts_;
+  bool may_skip_ = false;  // digits
   Grid grid_;
 };
 
@@ -300,6 +312,51 @@ TEST(Choose, statements_that_share_what_they_read) {
       "y[j,i]\n"
       "return t\n",
       4);
+}
+
+bool is_right(const std::string& module) {
+  const text::Input input = {module, "m", true};
+  const auto read = spmd::read_module(input);
+  const auto verdict = read ? spmd::judge(*read) : refuse(read.error());
+  return verdict && verdict->answer == Answer::right;
+}
+
+/// A piece without work has no maximum: others are taken, and where there are none devices do the same.
+TEST(Choose, maxima_of_few_elements) {
+  for (const std::string n : {"5", "6"}) {
+    const std::string alone = "retile.array/1\narray x[" + n + "]\nm[] max= x[k]\nreturn m";
+    const std::string softmax = "retile.array/1\narray x[2," + n +
+                                "]\nm[i] max= x[i,k]\ne[i,k] = exp(x[i,k] - m[i])\nreturn e";
+    expect_best(alone + "\n", 4);
+    expect_best(alone + " : []\n", 4);
+    expect_cheapest(softmax + "\n", 4);
+    const auto found = chosen(alone + "\n", 4);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->candidates, std::vector<Size>{3});  // by one digit, the other or none
+    EXPECT_TRUE(is_right(found->module)) << found->module;
+  }
+}
+
+/// What x[i,i] needs are boxes that leave elements out, so others come from where the array was whole.
+TEST(Choose, boxes_with_gaps) {
+  for (const std::string lines :
+       {"array x[4,4]\ny[i] = x[i,i]\nz[i] = x[i,i] * y[i]\nreturn z\n",
+        "array x[4,4]\ny[i] += x[i,i] * x[i,k]\nreturn y : [4]\n",
+        "array x[4,4]\ny[i] = x[i,i]\nz[i] += x[i,k] * y[k]\nreturn z : [4]\n",
+        "array x[4,4] : [4, 2{1:2}4]\ny[i] = x[i,i]\nz[i] += x[i,k] * y[k]\nreturn z\n",
+        "array x[4,4]\ny[i,j] = 2x[i,j]\nz[i] = y[i,i]\nt[i] = y[i,i] * z[i]\n"
+        "r[i] += y[k,i] * t[k]\nreturn r\n",
+        "array x[4,4]\ny[i] = x[i,i]\nz[i,j] = x[i,j] * y[i]\nreturn z as x\n",
+        "array x[4,4] w[4,4]\ny[i] = x[i,i]\nz[i,j] = w[i,j] * y[i]\nreturn z as x\n",
+        "array x[9]\ny[i] = x[2*i]\nz[i] = x[2*i+1] - y[i]\nreturn z\n"}) {
+    for (const Size devices : {2, 4}) {
+      const std::string text = "retile.array/1\n" + lines;
+      expect_cheapest(text, devices);
+      const auto found = chosen(text, devices);
+      ASSERT_TRUE(found) << text << found.error().message;
+      EXPECT_TRUE(is_right(found->module)) << found->module;
+    }
+  }
 }
 
 TEST(Choose, what_tactics_leave) {
@@ -518,6 +575,53 @@ TEST(Choose, random_statements_that_share) {
     ++compared;
   }
   EXPECT_GT(compared, rounds / 3);
+}
+
+/// Statements that read rows, columns and diagonals of square arrays, all of them several times.
+std::string drawn_diagonals(Random& random, int statements) {
+  std::string lines, last;
+  for (int s = 0; s < statements; ++s) {
+    const std::string a = below(random, 3) > 0 ? "x" : "y", name(1, static_cast<char>('p' + s));
+    const auto before = [&](const std::string& v) {
+      return last.empty() ? "" : " * " + last + "[" + v + "]";
+    };
+    switch (below(random, 4)) {
+      case 0:
+        lines += name + "[i] += " + a + "[i,k]" + before("k") + "\n";
+        break;
+      case 1:
+        lines += name + "[i] += " + a + "[k,i]" + before("i") + "\n";
+        break;
+      default:
+        lines += name + "[i] = " + a + "[i,i]" + before("i") + "\n";
+    }
+    last = name;
+  }
+  std::string declared;
+  for (const std::string a : {"x", "y"}) {
+    if (lines.find(a + "[") == std::string::npos) continue;
+    declared += " " + a + "[4,4]" + (below(random, 4) == 0 ? " : [4, 2{1:2}4]" : "");
+  }
+  return "retile.array/1\narray" + declared + "\n" + lines + "return " + last +
+         (below(random, 2) == 0 ? " : [4]" : "") + "\n";
+}
+
+TEST(Choose, random_statements_with_gaps) {
+#ifdef RETILE_SLOW_TESTS
+  const int rounds = 400;
+#else
+  const int rounds = support::samples(40);
+#endif
+  Random random(5);
+  for (int round = 0; round < rounds; ++round) {
+    const int statements = static_cast<int>(2 + below(random, 2));
+    const std::string text = drawn_diagonals(random, statements);
+    const Size devices = statements == 2 ? 4 : 2;
+    const auto found = chosen(text, devices);
+    ASSERT_TRUE(found) << text << found.error().message;
+    EXPECT_TRUE(is_right(found->module)) << found->module;
+    if (found->sought_second) expect_cheapest(text, devices);
+  }
 }
 
 TEST(Choose, is_the_fastest_of_all_schedules_on_a_network) {

@@ -40,7 +40,22 @@ struct Read {
   std::map<Index, Indirect> indices = {};  // by dimension
 };
 
-enum class TermKind { read, number, add, sub, mul, div, max, min, neg, relu, exp, sqrt };
+enum class TermKind {
+  read,
+  number,
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  neg,
+  relu,
+  exp,
+  sqrt,
+  step,
+  equal
+};
 struct Term {
   TermKind kind = TermKind::number;
   Index read = 0;
@@ -287,17 +302,17 @@ class Drawing {
     const bool only_products = happens(50);
     Term out = std::move(leaves[0]);
     for (Index l = 1; l < leaves.size(); ++l) {
-      static const std::vector<TermKind> ways = {TermKind::add, TermKind::sub, TermKind::add,
-                                                 TermKind::sub, TermKind::mul, TermKind::div,
-                                                 TermKind::max, TermKind::min};
+      static const std::vector<TermKind> ways = {
+          TermKind::add, TermKind::sub, TermKind::add, TermKind::sub, TermKind::add,  TermKind::sub,
+          TermKind::mul, TermKind::div, TermKind::max, TermKind::min, TermKind::equal};
       const TermKind kind =
           only_products ? TermKind::mul : ways[any(static_cast<Size>(ways.size()))];
       std::vector<Term> both = {std::move(out), std::move(leaves[l])};
       if (happens(30)) std::swap(both[0], both[1]);
       out = {kind, 0, 0, std::move(both)};
-      static const std::vector<TermKind> functions = {TermKind::neg, TermKind::relu,
-                                                      TermKind::neg, TermKind::relu,
-                                                      TermKind::exp, TermKind::sqrt};
+      static const std::vector<TermKind> functions = {
+          TermKind::neg, TermKind::relu, TermKind::neg, TermKind::relu,
+          TermKind::exp, TermKind::sqrt, TermKind::step};
       if (happens(20)) {
         out = {functions[any(static_cast<Size>(functions.size()))], 0, 0, {std::move(out)}};
       }
@@ -351,10 +366,15 @@ class Drawing {
         return "exp(" + term(statement, t.args[0]) + ")";
       case TermKind::sqrt:
         return "sqrt(" + term(statement, t.args[0]) + ")";
+      case TermKind::step:
+        return "step(" + term(statement, t.args[0]) + ")";
       case TermKind::max:
       case TermKind::min:
-        return std::string(t.kind == TermKind::max ? "max(" : "min(") + term(statement, t.args[0]) +
-               ", " + term(statement, t.args[1]) + ")";
+      case TermKind::equal:
+        return std::string(t.kind == TermKind::max   ? "max("
+                           : t.kind == TermKind::min ? "min("
+                                                     : "equal(") +
+               term(statement, t.args[0]) + ", " + term(statement, t.args[1]) + ")";
       case TermKind::div:
         return arg(0) + " / " + arg(1);
       case TermKind::relu:
@@ -497,6 +517,10 @@ inline Polynomial value_at(const Program& program, const Statement& statement, c
       return variables.function(spec::spmd::Function::exponential, arg(0));
     case TermKind::sqrt:
       return variables.function(spec::spmd::Function::square_root, arg(0));
+    case TermKind::step:
+      return variables.indicator(spec::spmd::Function::above_zero, arg(0));
+    case TermKind::equal:
+      return variables.indicator(spec::spmd::Function::is_zero, arg(0) + -arg(1));
     case TermKind::max:
       return variables.max(arg(0), arg(1));
     case TermKind::min:

@@ -215,13 +215,13 @@ TEST(ModuleReports, name_the_redistributions_and_what_the_verdict_rests_on) {
   const std::string text = text_of(*module, verdict);
   EXPECT_TRUE(
       has(text,
-          "right: 1 statement, 1 redistribution, cost 4\n  y: allgather; right: cost 4, height 4 "
-          "(bound 4), 1 step\n  replicas (no denotes): agree modulo the prime "))
+          "right: 1 statement, 1 redistribution, cost 4\n  y: allgather [alltoallv]; right: cost 4, "
+          "height 4 (bound 4), 1 step\n  replicas (no denotes): agree modulo the prime "))
       << text;
   const std::string json = json_of(*module, verdict).dump();
   EXPECT_TRUE(has(json,
                   "\"redistributions\":[{\"value\":\"y\",\"right\":true,\"cost\":4,"
-                  "\"height\":4,\"bound\":4,\"steps\":[\"allgather\"]}]"))
+                  "\"height\":4,\"bound\":4,\"solver\":\"alltoallv\",\"steps\":[\"allgather\"]}]"))
       << json;
   verdict.answer = Answer::wrong;
   verdict.wrong = spmd::WrongModule{
@@ -238,6 +238,18 @@ TEST(ModuleReports, name_the_redistributions_and_what_the_verdict_rests_on) {
   EXPECT_TRUE(has(text_of(*module, verdict), "undecided: no time\n"));
   EXPECT_TRUE(has(json_of(*module, verdict).dump(),
                   "\"right\":null,\"wrong\":null,\"undecided\":\"no time\""));
+}
+
+TEST(ModuleReports, name_the_solver_of_the_thesis) {
+  const std::string text =
+      "retile.spmd/1\nmesh d:2\nfn main(x : [4]@0) -> [2{d}4]\ny = redistribute x as [2{d}4]\n"
+      "return y\n";
+  const text::Input input{text, "m", true};
+  const auto module = spmd::read_module(input);
+  ASSERT_TRUE(module) << module.error().message;
+  const spmd::ModuleVerdict verdict = spmd::judge(*module, {.seed = 1}).value();
+  EXPECT_TRUE(has(text_of(*module, verdict), " [scatterv]; right: ")) << text_of(*module, verdict);
+  EXPECT_TRUE(has(json_of(*module, verdict).dump(), "\"solver\":\"scatterv\""));
 }
 
 }  // namespace

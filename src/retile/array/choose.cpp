@@ -327,6 +327,15 @@ class Choosing {
   /// brings it from one to the next.
   void link() {
     chains_.resize(all_.arrays.size());
+    gaps_.resize(all_.arrays.size());
+    for (std::size_t a = 0; a < all_.arrays.size(); ++a) {
+      const auto number = [&](const std::optional<std::string>& layout) {
+        return layout ? std::optional(number_of(*layout)) : std::nullopt;
+      };
+      before_.push_back(number(before(a)));
+      behind_.push_back(number(behind(a)));
+      whole_.push_back(number_of(fmt::format("[{}]", fmt::join(*all_.arrays[a].shape, ", "))));
+    }
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
       for (std::size_t u = 0; u < uses_[s].size(); ++u) {
         Event event{s, {}};
@@ -373,8 +382,17 @@ class Choosing {
         alone[s].push_back({0, placement.inputs, placement.output});
       }
     }
-    std::map<std::pair<std::size_t, std::size_t>, std::vector<Weight>> between;
-    for (std::size_t a = 0; a < chains_.size(); ++a) add_chain(a, alone, between);
+    Pairs between;
+    for (std::size_t a = 0; a < chains_.size(); ++a) {
+      if (has_gaps(a)) {
+        add_gaps(a, alone, between);
+      } else {
+        add_chain(a, alone, between);
+      }
+    }
+    for (std::size_t a = 0; a < chains_.size(); ++a) {
+      if (follows(a)) add_follower(a, alone, between);
+    }
     std::vector<Pair> pairs;
     pairs.reserve(between.size());
     for (auto& [ends, table] : between)
@@ -384,7 +402,7 @@ class Choosing {
     if (all.work() && limit()) {
       best = within_limit(alone, by_elimination(all), out);
     } else if (all.work()) {
-      best = all.solve();
+      best = of_statements(all.solve());
       if (!best) fail_unlinked();
     } else {
       Relaxation near(alone, std::move(pairs));
@@ -407,10 +425,15 @@ class Choosing {
   };
   using Solve = std::function<std::optional<Solved>(const std::vector<std::vector<Weight>>& alone,
                                                     Wide price)>;
+  /// Without the variables for where arrays are, which stand behind the statements.
+  [[nodiscard]] std::optional<Assignment> of_statements(std::optional<Assignment> all) const {
+    if (all) all->resize(placements_.size());
+    return all;
+  }
   /// What costs least.
   Solve by_elimination(const Elimination& all) {
     return [this, &all](const auto& alone, Wide price) -> std::optional<Solved> {
-      auto found = all.solve(alone);
+      auto found = of_statements(all.solve(alone));
       if (!found) return std::nullopt;
       const Wide sum = static_cast<Wide>(cost_of(*found)) * price_unit +
                        static_cast<Wide>(inputs_of(*found)) * price;
@@ -418,56 +441,209 @@ class Choosing {
     };
   }
   /// What costs little, where the least is too much work to find.
-  static Solve by_relaxation(Relaxation& near) {
-    return [&near](const auto& alone, Wide) -> std::optional<Solved> {
+  Solve by_relaxation(Relaxation& near) {
+    return [this, &near](const auto& alone, Wide) -> std::optional<Solved> {
       auto found = near.solve(alone, most_sweeps);
       if (!found) return std::nullopt;
-      return Solved{std::move(found->values), found->bound};
+      return Solved{*of_statements(std::move(found->values)), found->bound};
     };
   }
-  void add_chain(std::size_t array, std::vector<std::vector<Weight>>& alone,
-                 std::map<std::pair<std::size_t, std::size_t>, std::vector<Weight>>& between) {
+  using Pairs = std::map<std::pair<std::size_t, std::size_t>, std::vector<Weight>>;
+  /// A term of two variables, or of one with itself. \param weight  of a value of each
+  template <typename F>
+  static void add_pair(std::vector<std::vector<Weight>>& alone, Pairs& between, std::size_t row,
+                       std::size_t column, const F& weight) {
+    if (row == column) {
+      for (std::size_t c = 0; c < alone[row].size(); ++c) {
+        alone[row][c] = alone[row][c] + weight(c, c);
+      }
+      return;
+    }
+    const std::size_t width = alone[column].size();
+    auto& table = between[{row, column}];
+    table.resize(alone[row].size() * width);
+    for (std::size_t c = 0; c < alone[row].size(); ++c) {
+      for (std::size_t d = 0; d < width; ++d) {
+        table[c * width + d] = table[c * width + d] + weight(c, d);
+      }
+    }
+  }
+
+  void add_chain(std::size_t array, std::vector<std::vector<Weight>>& alone, Pairs& between) {
     const std::vector<Event>& chain = chains_[array];
     for (std::size_t e = 0; e < chain.size(); ++e) {
       const Event& event = chain[e];
       const bool is_last = e + 1 == chain.size();
       for (std::size_t c = 0; c < event.layouts.size(); ++c) {
-        const std::string& here = spellings_[event.layouts[c]];
+        const std::size_t here = event.layouts[c];
         Weight& weight = alone[event.statement][c];
-        if (const auto from = e == 0 ? before(array) : std::nullopt) {
-          weight = weight + moved(*from, here);
-        }
-        if (const auto to = is_last ? behind(array) : std::nullopt)
-          weight = weight + moved(here, *to);
+        if (e == 0 && before_[array]) weight = weight + moved(*before_[array], here);
+        if (is_last && behind_[array]) weight = weight + moved(here, *behind_[array]);
         // Boxes that are listed may leave out what the next one needs.
-        const bool goes_on = !is_last || behind(array) || follows(array);
-        if (goes_on && here.starts_with("tile=")) weight = Weight::infinite();
+        const bool goes_on = !is_last || behind_[array] || follows(array);
+        if (goes_on && is_listed(here)) weight = Weight::infinite();
       }
-      if (is_last && !follows(array)) break;
-      const Event& next = is_last ? chains_[*follows(array)].front() : chain[e + 1];
-      if (next.statement == event.statement) {
-        for (std::size_t c = 0; c < event.layouts.size(); ++c) {
-          Weight& weight = alone[event.statement][c];
-          weight = weight + weight_of(cost_between(event.layouts[c], next.layouts[c]));
-        }
-        continue;
-      }
-      auto& table = between[{event.statement, next.statement}];
-      table.resize(event.layouts.size() * next.layouts.size());
-      for (std::size_t c = 0; c < event.layouts.size(); ++c) {
-        for (std::size_t d = 0; d < next.layouts.size(); ++d) {
-          Weight& weight = table[c * next.layouts.size() + d];
-          weight = weight + weight_of(cost_between(event.layouts[c], next.layouts[d]));
-        }
+      if (is_last) break;
+      const Event& next = chain[e + 1];
+      add_pair(alone, between, event.statement, next.statement, [&](std::size_t c, std::size_t d) {
+        return moved(event.layouts[c], next.layouts[d]);
+      });
+    }
+  }
+  /// Where what is returned is brought to the layout in which an input begins.
+  void add_follower(std::size_t array, std::vector<std::vector<Weight>>& alone, Pairs& between) {
+    const std::size_t input = *follows(array);
+    const auto held = [&](std::size_t a, bool is_last) {
+      if (gaps_[a]) return is_last ? gaps_[a]->last : gaps_[a]->first;
+      const Event& event = is_last ? chains_[a].back() : chains_[a].front();
+      Ends out{event.statement, {}};
+      for (const std::size_t layout : event.layouts) out.held.push_back({layout, layout, true});
+      return out;
+    };
+    const Ends from = held(array, true), to = held(input, false);
+    add_pair(alone, between, from.variable, to.variable, [&](std::size_t c, std::size_t d) {
+      return weight_of(brought(from.held[c], to.held[d].whole));
+    });
+  }
+
+  // Arrays that go through boxes with gaps, as module_of() brings them on.
+
+  /// Where an array is. Boxes that are listed may leave elements out, so what comes next comes from
+  /// the last layout that leaves out none.
+  struct Held {
+    std::size_t whole = 0;   ///< that layout, in spellings_
+    std::size_t here = 0;    ///< where it was brought last
+    bool is_settled = true;  ///< it was needed in `whole`, or begins there whatever is needed
+    friend bool operator==(const Held&, const Held&) = default;
+  };
+  /// A variable whose values say where an array is at an end of its chain.
+  struct Ends {
+    std::size_t variable = 0;
+    std::vector<Held> held;  ///< by value
+  };
+  struct Gaps {
+    Ends first;
+    Ends last;
+  };
+  /// Beyond, a chain has no variables for where the array is, and boxes that are listed are no candidates.
+  static constexpr std::size_t most_held = 256;
+
+  [[nodiscard]] bool is_listed(std::size_t layout) const {
+    return spellings_[layout].starts_with("tile=");
+  }
+  [[nodiscard]] bool is_followed(std::size_t array) const {
+    for (const Returned& one : all_.returned) {
+      if (one.as == array) return true;
+    }
+    return false;
+  }
+  /// Whether boxes that are listed may stand where the array goes on to another layout.
+  [[nodiscard]] bool has_gaps(std::size_t array) const {
+    const std::vector<Event>& chain = chains_[array];
+    for (std::size_t e = 0; e < chain.size(); ++e) {
+      const bool goes_on =
+          e + 1 < chain.size() || behind_[array] || follows(array) || is_followed(array);
+      for (const std::size_t layout : chain[e].layouts) {
+        if (goes_on && is_listed(layout)) return true;
       }
     }
+    return false;
+  }
+  Size brought(const Held& from, std::size_t to) {
+    return from.here == to ? 0 : cost_between(from.whole, to);
+  }
+  [[nodiscard]] Held after(const Held& from, std::size_t to) const {
+    return is_listed(to) ? Held{from.whole, to, from.is_settled} : Held{to, to, true};
+  }
+  /// Whether an input that begins in `from.whole` may be needed in a layout next.
+  [[nodiscard]] bool may_go(const Held& from, std::size_t to) const {
+    if (from.is_settled || to == from.whole) return true;
+    return is_listed(to) && !is_listed(from.whole);
+  }
+  /// Whether an input that began there may end so: module_of() begins where it is needed with no gaps, and
+  /// in all of it only where it is needed nowhere so.
+  [[nodiscard]] bool may_end(std::size_t array, const Held& held) const {
+    if (held.is_settled || held.whole == whole_[array]) return true;
+    return is_listed(held.whole) && !is_followed(array);
+  }
+  /// Where an array can begin, before the first event or with what a statement makes.
+  [[nodiscard]] std::vector<Held> beginnings(std::size_t array) const {
+    if (before_[array]) return {{*before_[array], *before_[array], true}};
+    std::vector<Held> out;
+    const bool is_made = writer_[array].has_value();
+    const auto add = [&](std::size_t layout) {
+      const Held held{layout, layout, is_made};
+      if (std::find(out.begin(), out.end(), held) == out.end()) out.push_back(held);
+    };
+    for (const Event& event : chains_[array]) {
+      for (const std::size_t layout : event.layouts) add(layout);
+      if (is_made) break;
+    }
+    if (!is_made) add(whole_[array]);
+    return out;
+  }
+  /// Variables for where the array is after each event, tied to what is chosen there.
+  void add_gaps(std::size_t array, std::vector<std::vector<Weight>>& alone, Pairs& between) {
+    const std::vector<Event>& chain = chains_[array];
+    std::vector<std::vector<Held>> held = {beginnings(array)};
+    const std::size_t made = writer_[array] ? 1 : 0;  // events that begin it
+    for (std::size_t e = made; e < chain.size(); ++e) {
+      std::vector<Held> next;
+      for (const Held& from : held.back()) {
+        for (const std::size_t to : chain[e].layouts) {
+          const Held there = after(from, to);
+          if (!may_go(from, to) || std::find(next.begin(), next.end(), there) != next.end())
+            continue;
+          next.push_back(there);
+        }
+      }
+      if (next.size() > most_held) return add_chain(array, alone, between);
+      held.push_back(std::move(next));
+    }
+    const std::size_t first = alone.size();
+    for (std::size_t k = 0; k < held.size(); ++k) {
+      alone.emplace_back(held[k].size());
+      const std::size_t variable = first + k;
+      if (k + made > 0) {  // what is chosen at the event
+        const Event& event = chain[k + made - 1];
+        add_pair(alone, between, event.statement, variable, [&](std::size_t c, std::size_t d) {
+          return held[k][d].here == event.layouts[c] ? Weight() : Weight::infinite();
+        });
+      }
+      if (k == 0) continue;
+      add_pair(alone, between, variable - 1, variable, [&](std::size_t c, std::size_t d) {
+        const Held &from = held[k - 1][c], &to = held[k][d];
+        const bool follows_from = may_go(from, to.here) && after(from, to.here) == to;
+        return follows_from ? weight_of(brought(from, to.here)) : Weight::infinite();
+      });
+    }
+    const std::size_t last = first + held.size() - 1;
+    for (std::size_t c = 0; c < held.back().size(); ++c) {
+      Weight& weight = alone[last][c];
+      if (!may_end(array, held.back()[c])) weight = Weight::infinite();
+      if (behind_[array]) weight = weight + weight_of(brought(held.back()[c], *behind_[array]));
+    }
+    gaps_[array] = Gaps{{first, held.front()}, {last, held.back()}};
+  }
+  /// Where an array begins, by the layouts of its events: as module_of() has it.
+  [[nodiscard]] Held beginning(std::size_t array, const std::vector<std::size_t>& layouts) const {
+    if (before_[array]) return {*before_[array], *before_[array], true};
+    const auto whole = std::find_if(layouts.begin(), layouts.end(),
+                                    [&](std::size_t layout) { return !is_listed(layout); });
+    std::size_t out = layouts[0];
+    if (!writer_[array] && is_listed(out)) {
+      const bool others = is_followed(array) || std::count(layouts.begin(), layouts.end(), out) <
+                                                    static_cast<std::ptrdiff_t>(layouts.size());
+      out = whole != layouts.end() ? *whole : others ? whole_[array] : out;
+    }
+    return {out, out, true};
   }
   /// Within a limit parts of what is moved count, as prices are in these.
   [[nodiscard]] Weight weight_of(Size cost) const {
     if (cost == infinite) return Weight::infinite();
     return {static_cast<Wide>(cost) * (limit() ? price_unit : 1), 0, 0};
   }
-  Weight moved(const std::string& from, const std::string& to) { return weight_of(cost(from, to)); }
+  Weight moved(std::size_t from, std::size_t to) { return weight_of(cost_between(from, to)); }
   /// The same, of numbers, which are faster to look up.
   Size cost_between(std::size_t from, std::size_t to) {
     const auto [known, is_new] = between_.try_emplace({from, to});
@@ -480,7 +656,7 @@ class Choosing {
     for (std::size_t s = 0; s < assignment.size(); ++s) out += placements_[s][assignment[s]].inputs;
     return out;
   }
-  /// Infinite where there is no redistribution, or boxes that are listed are to be brought on.
+  /// Infinite where there is no redistribution.
   Size cost_of(const Assignment& assignment) {
     Weight out;
     for (const Size each : costs_of(assignment)) {
@@ -497,23 +673,24 @@ class Choosing {
                     ? infinite
                     : checked_add(out[at], cost).value_or(infinite);
     };
+    std::vector<std::size_t> begins(chains_.size(), 0);
+    std::vector<Held> ends(chains_.size());
     for (std::size_t a = 0; a < chains_.size(); ++a) {
-      std::optional<std::size_t> last;
+      std::vector<std::size_t> layouts;
       for (const Event& event : chains_[a]) {
-        const std::size_t here = event.layouts[assignment[event.statement]];
-        const bool is_listed = last && spellings_[*last].starts_with("tile=");
-        if (is_listed && !is_tree_) add(event.statement, infinite);
-        if (last) add(event.statement, cost_between(*last, here));
-        const auto first = last ? std::nullopt : before(a);
-        if (first) add(event.statement, cost(*first, spellings_[here]));
-        last = here;
+        layouts.push_back(event.layouts[assignment[event.statement]]);
       }
-      const auto end = last ? behind(a) : std::nullopt;
-      if (end) add(assignment.size(), cost(spellings_[*last], *end));
-      if (last && follows(a)) {
-        const Event& first = chains_[*follows(a)].front();
-        add(assignment.size(), cost_between(*last, first.layouts[assignment[first.statement]]));
+      if (layouts.empty()) continue;
+      ends[a] = beginning(a, layouts);
+      begins[a] = ends[a].whole;
+      for (std::size_t e = 0; e < layouts.size(); ++e) {
+        add(chains_[a][e].statement, brought(ends[a], layouts[e]));
+        ends[a] = after(ends[a], layouts[e]);
       }
+      if (behind_[a]) add(assignment.size(), brought(ends[a], *behind_[a]));
+    }
+    for (std::size_t a = 0; a < chains_.size(); ++a) {
+      if (follows(a)) add(assignment.size(), brought(ends[a], begins[*follows(a)]));
     }
     return out;
   }
@@ -527,7 +704,7 @@ class Choosing {
     for (std::size_t s = best.size(); s-- > 0;) {
       std::vector<std::vector<Weight>> alone = all.alone();
       alone[s][best[s]] = Weight::infinite();
-      const auto other = all.solve(alone);
+      const auto other = of_statements(all.solve(alone));
       if (other && cost_of(*other) != infinite) offer_second(choice_of(*other), out);
     }
   }
@@ -565,7 +742,7 @@ class Choosing {
     };
     const auto tried = [&](Wide price) {
       std::vector<std::vector<Weight>> alone = free;
-      for (std::size_t s = 0; s < alone.size(); ++s) {
+      for (std::size_t s = 0; s < placements_.size(); ++s) {
         for (std::size_t c = 0; c < alone[s].size(); ++c) {
           Weight& weight = alone[s][c];
           const auto inputs = static_cast<Wide>(placements_[s][c].inputs);
@@ -634,25 +811,32 @@ class Choosing {
   void place() {
     const std::vector<bool> may_repeat = repeatable();
     for (std::size_t s = 0; s < all_.statements.size(); ++s) {
-      const Statement& statement = all_.statements[s];
-      Candidates candidates(statement, grid_.cuts[s], options_.devices, may_repeat[s]);
-      const std::vector<Cuts> all =
-          by_digit_ ? candidates.by_digit(sizes_) : candidates.by_run(sizes_);
-      auto& out = placements_.emplace_back();
-      std::optional<Diagnostic> why;
-      const bool may_idle = std::all_of(
-          all.begin(), all.end(), [&](const Cuts& cuts) { return leaves_idle(statement, cuts); });
-      for (const Cuts& cuts : all) {
-        if (!may_idle && leaves_idle(statement, cuts)) continue;
-        auto placed = text::result_of([&] { return placement(s, cuts); });
-        if (placed) {
-          out.push_back(*std::move(placed));
-        } else {
-          why = placed.error();
-        }
-      }
-      if (out.empty()) throw text::Failure{*why};
+      placements_.emplace_back();
+      auto why = place(s, may_repeat[s]);
+      // A maximum has no value of a piece without work: rather than have none, devices do the same.
+      if (placements_[s].empty() && !may_repeat[s]) (void)place(s, true);
+      if (placements_[s].empty()) throw text::Failure{*std::move(why)};
     }
+  }
+  /// What can be done of a statement's candidates; returns why another one cannot.
+  std::optional<Diagnostic> place(std::size_t s, bool may_repeat) {
+    const Statement& statement = all_.statements[s];
+    Candidates candidates(statement, grid_.cuts[s], options_.devices, may_repeat);
+    const std::vector<Cuts> all =
+        by_digit_ ? candidates.by_digit(sizes_) : candidates.by_run(sizes_);
+    std::optional<Diagnostic> why;
+    const bool may_idle = std::all_of(
+        all.begin(), all.end(), [&](const Cuts& cuts) { return leaves_idle(statement, cuts); });
+    for (const Cuts& cuts : all) {
+      if (!may_idle && leaves_idle(statement, cuts)) continue;
+      auto placed = text::result_of([&] { return placement(s, cuts); });
+      if (placed) {
+        placements_[s].push_back(*std::move(placed));
+      } else {
+        why = placed.error();
+      }
+    }
+    return why;
   }
   /// Whether some device has nothing to do.
   static bool leaves_idle(const Statement& statement, const Cuts& cuts) {
@@ -985,7 +1169,11 @@ class Choosing {
   std::map<std::pair<std::size_t, std::string>, std::vector<Reached>> reached_;
   std::map<std::string, Layout> read_;
   std::map<std::pair<std::string, std::string>, Size> costs_;
-  std::vector<std::vector<Event>> chains_;  // by array
+  std::vector<std::vector<Event>> chains_;          // by array
+  std::vector<std::optional<std::size_t>> before_;  // by array, in spellings_: where it is given
+  std::vector<std::optional<std::size_t>> behind_;  // by array: where it is wanted at last
+  std::vector<std::size_t> whole_;                  // by array: all of it on every device
+  std::vector<std::optional<Gaps>> gaps_;           // by array
   std::vector<std::string> spellings_;
   std::map<std::string, std::size_t> numbers_;                   // of them
   std::map<std::pair<std::size_t, std::size_t>, Size> between_;  // costs_ by number

@@ -69,7 +69,8 @@ inline constexpr Size most_devices_by_digit = 8;
 /// Candidates: to 8 devices every prime digit of the device number cuts some variable, and a variable
 /// that several cut has them in any order. Beyond, numbers of pieces whose product is the number of
 /// devices, and orders of the variables, each with one run of digits. Those that leave a device without work
-/// count only where a statement has no others.
+/// count only where a statement has no others, and where a maximum or minimum then has no value, devices may do
+/// the same work.
 /// \error unsupported (what partition() cannot say, or nobody reads), infeasible (the memory limit; a note says the
 ///     least one), bad_argument (schedules of the file, or tactics whose axes do not divide the devices), limit_reached, too_many_devices
 [[nodiscard]] Result<ChoiceReport> choose(const Statements& statements,

@@ -10,12 +10,20 @@
 #include "retile/program/ops.h"
 #include "retile/report/sentences.h"
 #include "retile/report/verdict.h"
+#include "retile/spmd/solver.h"
 
 namespace retile::report {
 namespace {
 
 const std::string& value_name(const spmd::Module& module, std::size_t statement) {
   return module.values[module.body[statement].value].name;
+}
+
+/// Of the thesis, which would lower this redistribution.
+std::string_view solver_name(const spmd::Module& module, const spmd::Route& route) {
+  const spmd::Statement& at = module.body[route.statement];
+  const std::size_t from = std::get<spmd::RedistributeOp>(at.op).argument;
+  return spmd::solver_of(module.values[from].type.layout(), module.values[at.value].type.layout());
 }
 
 /// `reducescatter, allgather`
@@ -108,8 +116,9 @@ std::string text_of(const spmd::Module& module, const spmd::ModuleVerdict& verdi
     out = fmt::format("undecided: {}\n", verdict.why_undecided);
   }
   for (const spmd::Route& route : verdict.routes) {
-    out += fmt::format("  {}: {}; {}\n", clean(name_text(value_name(module, route.statement))),
-                       op_names_text(route.program), text_of(route.verdict));
+    out += fmt::format("  {}: {} [{}]; {}\n", clean(name_text(value_name(module, route.statement))),
+                       op_names_text(route.program), solver_name(module, route),
+                       text_of(route.verdict));
   }
   if (verdict.answer == Answer::right) out += "  " + denotes_text(module, verdict) + "\n";
   for (const auto& [statement, name] : verdict.not_linear) {
@@ -147,6 +156,7 @@ Json json_of(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
     entry["cost"] = route.verdict.cost;
     entry["height"] = route.verdict.height;
     entry["bound"] = route.verdict.bound;
+    entry["solver"] = solver_name(module, route);
     entry["steps"] = Json::array();
     for (const Step& step : route.program.steps) entry["steps"].push_back(op_name(step));
     out["redistributions"].push_back(std::move(entry));

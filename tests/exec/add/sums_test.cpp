@@ -244,6 +244,33 @@ TEST(Sums, of_large_tiles_are_those_of_the_simulator) {
   }
 }
 
+/// Boxes in regular steps between two devices, as where all sums go to one: each is begun by its number.
+TEST(Sums, of_boxes_in_regular_steps_are_those_of_the_simulator) {
+  const Sample to_root(
+      parsed(
+          "retile.program/2\nmesh x:2,y:2,z:2\nfrom sum{z}[2{x}4, 3{y}6]\nto [4, 6]@0\n"
+          "exchange transfers=[[0,0,0,0,0,0,2,3],[0,2,0,3,0,0,2,3],[0,4,2,0,0,0,2,3],"
+          "[0,6,2,3,0,0,2,3],[0,1,0,0,0,0,2,3],[0,3,0,3,0,0,2,3],[0,5,2,0,0,0,2,3],"
+          "[0,7,2,3,0,0,2,3]] add=sum shapes=[[4,6],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0]]\n"),
+      {});
+  EXPECT_EQ(to_root.sums.boxes.size(), 4U);
+  hold_both(to_root);
+  // Every second element.
+  std::string transfers;
+  for (int d = 0; d < 4; ++d) {
+    for (int k = 0; k < 4; ++k) {
+      transfers += std::string(transfers.empty() ? "" : ",") + "[0," + std::to_string(d) + "," +
+                   std::to_string(2 * k + d / 2) + "," + std::to_string(k) + ",1]";
+    }
+  }
+  const Sample cyclic(parsed("retile.program/2\nmesh x:2,z:2\nfrom sum{z}[1@{x}8]\nto [8]@0\n"
+                             "exchange transfers=[" +
+                             transfers + "] add=sum shapes=[[8],[0],[0],[0]]\n"),
+                      {});
+  EXPECT_EQ(cyclic.sums.boxes.size(), 8U);
+  hold_both(cyclic);
+}
+
 /// Halves that change places lie side by side again, but not what they add.
 TEST(Sums, of_halves_that_changed_places_stay_apart) {
   const Sample it(parsed("retile.program/2\nmesh x:2\nfrom sum{x}[4]\nto [4]\n"

@@ -129,11 +129,13 @@ class ShapedNodes(Nodes):
     per_node           processes on each node
     bytes_per_second   of each direction of a device's link
     microseconds       that a byte takes besides
+    before_others      processes run before whatever else runs on the machine
     """
 
-    def __init__(self, program, count, per_node, bytes_per_second, microseconds):
+    def __init__(self, program, count, per_node, bytes_per_second, microseconds, before_others=True):
         super().__init__(count)
         self.per_node = per_node
+        self.before_others = before_others
         self.command = [program, str(bytes_per_second), str(microseconds)]
 
     def __enter__(self):
@@ -167,7 +169,7 @@ class ShapedNodes(Nodes):
         options = ["--bind-to", "none", "--mca", "btl_tcp_flags", "send", "--mca", "oob_tcp_if_include", "between", "--mca", "mpi_yield_when_idle", "1"]
         own_link = f'OMPI_MCA_btl_tcp_if_include={DEVICE_LINK}$OMPI_COMM_WORLD_RANK exec "$@"'
         # In turns among themselves and before whatever else runs: with more processes than cores a yield gives way to another of them only so.
-        turns = ["chrt", "--rr", "1"] if os.geteuid() == 0 and shutil.which("chrt") else []
+        turns = ["chrt", "--rr", "1"] if self.before_others and os.geteuid() == 0 and shutil.which("chrt") else []
         start = super().mpirun([self.per_node] * len(self.hosts))
         unlinked = start.index("btl_tcp_if_include") - 1
         return [*start[:unlinked], *start[unlinked + 3:], *options, "sh", "-c", own_link, "sh", *turns, *command]

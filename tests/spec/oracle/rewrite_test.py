@@ -52,6 +52,19 @@ RULES = [
         r"tile 0 (\r:range<3,2> -> matmul x (slice 1 y[r]))", r"tile 1 (\r:range<3,2> -> matmul (add x x) (slice 1 y[r]))"]),
 ]
 
+# Likewise of terms, whose texts have a mesh.
+MESH = "retile.partir/1\nmesh r:2, s:2\nx : [3, 4]\ny : [3, 4]\n"
+TERM_RULES = [
+    ("fuse-undistribute", "undistribute (distribute [2{r}3, 4] x)", "", "x", ["y", "distribute [2{r}3, 4] x"]),
+    ("fuse-undistribute", "distribute [3, 4] (undistribute (distribute [2{r}3<0,1>, 4] x))", "0", "distribute [3, 4] x", ["distribute [3, 4] y"]),
+    ("fuse-distribute", "distribute [2{r}3, 4] (undistribute (distribute [2{r}3, 4] x))", "", "distribute [2{r}3, 4] x", [
+        "distribute [2{s}3, 4] x", "distribute [2{r}3, 4] y"]),
+    ("fuse-redistribute", "distribute [3, 2{r}4] (undistribute (distribute [2{r}3, 2{s}4] x))", "",
+     "redistribute [3, 2{r}4] (distribute [2{r}3, 2{s}4] x)", ["distribute [2{r}3, 2{s}4] x", "redistribute [3, 2{r}4] (distribute [2{r}3, 2{s}4] y)"]),
+    ("fuse-redistribute", "undistribute (distribute [3, 4]@0 (undistribute (distribute [2{r}3, 4] x)))", "0",
+     "undistribute (redistribute [3, 4]@0 (distribute [2{r}3, 4] x))", ["undistribute (redistribute [3, 4]@0 (distribute [2{r}3, 4] y))"]),
+]
+
 # Where a premise fails, the rule does not apply; what it would make is wrong, or has no type.
 PREMISES = [
     ("matmul-tile-0 --range r:2", "relu x", ""),
@@ -65,15 +78,23 @@ PREMISES = [
     ("push-slice", r"tile 0 (\r:range<5,2> -> slice 0 x[r])", "0"),
     ("pull-tile-0", r"tile 1 (\r:range<3,2> -> matmul (tile 0 (\r:range<3,2> -> slice 0 v[r])) (slice 1 v[r]))", "0"),  # R3
     ("pull-tile-1", r"tile 0 (\r:range<3,2> -> matmul (slice 0 v[r]) (tile 1 (\r:range<3,2> -> slice 1 v[r])))", "0"),
+    ("fuse-distribute", "x", ""),
+]
+TERM_PREMISES = [
+    ("fuse-undistribute", "undistribute (redistribute [3, 4] (distribute [2{r}3, 4] x))", "", "no part"),
+    ("fuse-undistribute", "distribute [3, 4] x", "", "no part"),
+    ("fuse-distribute", "distribute [2{s}3, 4] (undistribute (distribute [2{r}3, 4] x))", "", "no part"),
+    ("fuse-redistribute", "undistribute (distribute [2{s}3, 4] (undistribute (distribute [2{r}3, 4] x)))", "", "0"),
+    ("matmul-sum --range r:2", "distribute [3, 4] x", "", "no part"),
 ]
 
 
 class Rewrite(unittest.TestCase):
-    def compared(self, before, after):
+    def compared(self, before, after, talk=TALK):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "after.partir"
-            path.write_text(TALK + after + "\n")
-            return oracle("--to", str(path), stdin=TALK + before + "\n")
+            path.write_text(talk + after + "\n")
+            return oracle("--to", str(path), stdin=talk + before + "\n")
 
     def test_every_rule_applies_and_wrong_ones_do_not_pass(self):
         seen, wrong = set(), {}
@@ -93,11 +114,24 @@ class Rewrite(unittest.TestCase):
                         self.assertEqual(done.returncode, 1, (twin, done.stdout))
                         self.assertRegex(done.stdout, "different at element|, and then ")
                         wrong[words.split()[0]] = wrong.get(words.split()[0], 0) + 1
+        for words, before, at, after, twins in TERM_RULES:
+            with self.subTest(words=words, before=before):
+                seen.add(words)
+                done = oracle("--rule", words, *(["--at", at] if at else []), stdin=MESH + before + "\n")
+                self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+                self.assertEqual(done.stdout.splitlines()[:5], (MESH + after).splitlines())
+                self.assertTrue(done.stdout.endswith("# type: the same\n# values: the same for all numbers\n"), done.stdout)
+                self.assertEqual(self.compared(before, after, MESH).returncode, 0)
+                for twin in twins:
+                    done = self.compared(before, twin, MESH)
+                    self.assertEqual(done.returncode, 1, (twin, done.stdout, done.stderr))
+                    self.assertRegex(done.stdout, "# values: different|# type: another one")
+                    wrong[words] = wrong.get(words, 0) + 1
         print(wrong)
         self.assertEqual(set(wrong), seen)
         listed = oracle("--rules").stdout
         self.assertEqual({line.split()[0] for line in listed.splitlines() if not line.startswith(" ")}, seen)
-        self.assertEqual(len(seen), 9)
+        self.assertEqual(len(seen), 12)
 
     def test_obligations_are_those_of_the_ledger(self):
         ledger = (ROOT / "docs/ledger/proofs.md").read_text()
@@ -115,6 +149,32 @@ class Rewrite(unittest.TestCase):
                 done = oracle("--rule", *words.split(), *(["--at", at] if at else []), stdin=TALK + before + "\n")
                 self.assertEqual((done.returncode, done.stderr), (1, ""), done.stdout)
                 self.assertRegex(done.stdout, r"^no: [\w-]+ does not apply to (the whole|part \d)\n# .*\n# needs: .*\n# applies at: ")
+
+    def test_premises_of_terms(self):
+        for words, before, at, places in TERM_PREMISES:
+            with self.subTest(words=words, before=before):
+                done = oracle("--rule", *words.split(), *(["--at", at] if at else []), stdin=MESH + before + "\n")
+                self.assertEqual((done.returncode, done.stderr), (1, ""), done.stdout)
+                self.assertRegex(done.stdout, r"^no: [\w-]+ does not apply to the whole\n# .*\n# needs: .*\n# applies at: " + places + "\n$")
+        other = self.compared("x", "x", MESH.replace("x : [3, 4]", "x : [4, 4]"))
+        self.assertEqual(other.returncode, 0, other.stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "after.partir"
+            path.write_text(MESH.replace("x : [3, 4]", "x : [4, 4]") + "x\n")
+            self.assertEqual(oracle("--to", str(path), stdin=MESH + "x\n").stdout, "no: the tensors are others\n")
+
+    def test_terms_that_are_refused(self):
+        for text, words in (
+            (MESH, "ends here too early"), (MESH + "z", "no type"), (MESH + "undistribute x", "no type"), (MESH + "distribute [4, 4] x", "no type"),
+            (MESH + "distribute sum{r}[3, 4] x", "no type"), (MESH + "distribute [3, 4] distribute", "write it in brackets"), (MESH + "x y", "unexpected text"),
+            (MESH + "x : [2]\nx", "another tensor already"), (MESH + "undistribute : [2]\nx", "is an operation"), (MESH + "z : [65, 64]\nx", "more than 4096"),
+            (MESH.replace("r:2", "r:64") + "x", "more than 64 devices"), (MESH + "(" * 70 + "x" + ")" * 70, "more than 64 brackets"),
+            (MESH + "distribute [2{q}3, 4] x", "q"), (MESH + "matmul x y", "unexpected text"),
+        ):
+            with self.subTest(words=words, text=text[-40:]):
+                done = oracle("--rule", "fuse-distribute", stdin=text)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(words, done.stderr)
 
     def test_the_mlp_by_its_three_actions(self):
         text = (ROOT / "examples/partir/mlp.partir").read_text()

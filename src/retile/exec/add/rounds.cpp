@@ -137,8 +137,10 @@ void RoundsOf::find(const Sums& sums, const Rounds& rounds, const DeviceShapes& 
       if (term.is_element()) sources_.push_back(static_cast<int>(term.device));
     }
   });
-  packs_.emplace(copy::End::source, element_bytes_, in_tiles.of(process_), packs);
-  takes_.emplace(copy::End::target, element_bytes_, out_tiles.of(process_), takes);
+  packs_.emplace(copy::End::source, element_bytes_, in_tiles.of(process_), packs,
+                 copy::Boxes::apart);
+  takes_.emplace(copy::End::target, element_bytes_, out_tiles.of(process_), takes,
+                 copy::Boxes::apart);
 }
 
 void RoundsOf::add_own(const SumBox& box, Size position, const Share& share) {

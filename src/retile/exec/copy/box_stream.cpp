@@ -44,12 +44,13 @@ DeviceTransfers transfers_of(Size device, Size devices, const Exchange& exchange
 }
 
 BoxStream::BoxStream(End end, Size element_bytes, const Shape& tile,
-                     std::span<const Transfer> transfers)
+                     std::span<const Transfer> transfers, Boxes joined)
     : rank_(std::max<std::size_t>(tile.size(), 1)), element_bytes_(element_bytes) {
   std::vector<const Transfer*> in_order;
   in_order.reserve(transfers.size());
   for (const Transfer& transfer : transfers) in_order.push_back(&transfer);
-  std::vector<Repeats> boxes = repeats_of(in_order);
+  std::vector<Repeats> boxes;
+  if (joined == Boxes::joined) boxes = repeats_of(in_order);
   // One that is held with its steps takes up to three times the memory of a plain one.
   const bool repeat = !boxes.empty() && boxes.size() <= transfers.size() / 4;
   if (!repeat) {

@@ -30,10 +30,15 @@ struct DeviceTransfers {
 /// Which end of its transfers a stream belongs to.
 enum class End { source, target };
 
+/// Whether boxes that lie in regular steps may be held as one (repeats.h).
+enum class Boxes {
+  joined,  ///< a cursor goes through all of them, from the begin
+  apart    ///< a cursor may begin in any box, by its number
+};
+
 /// The boxes of some transfers, one after the other, each in C order without gaps.
 ///
-/// Boxes that lie in regular steps are held as one (repeats.h), which changes neither the bytes nor where
-/// they are cut.
+/// Whether they are joined changes neither the bytes nor where they are cut.
 ///
 /// Both ends of a stream hold the same transfers in the same order and give the same room to every
 /// piece, so both cut it alike: what one pack() wrote, one unpack() reads. Nothing is allocated
@@ -41,12 +46,13 @@ enum class End { source, target };
 class BoxStream {
  public:
   /// Preconditions: boxes inside `tile`, of its rank; the tile has fewer than 2^63 bytes.
-  BoxStream(End end, Size element_bytes, const Shape& tile, std::span<const Transfer> transfers);
+  BoxStream(End end, Size element_bytes, const Shape& tile, std::span<const Transfer> transfers,
+            Boxes boxes = Boxes::joined);
 
   /// A place in the stream; the default is its begin.
   struct Cursor {
-    std::size_t box = 0;
-    Size at = 0;  ///< bytes of the box behind the cursor
+    std::size_t box = 0;  ///< the number of its transfer, where boxes are apart
+    Size at = 0;          ///< bytes of the box behind the cursor
   };
 
   [[nodiscard]] bool finished(const Cursor& cursor) const { return cursor.box == boxes_.size(); }

@@ -31,7 +31,7 @@ MemberBoxes::MemberBoxes(copy::End end, const std::vector<Transfer>& own, const 
       bytes_(members, 0),
       offsets_(bytes_.size(), 0),
       boxes_(bytes_.size(), 0),
-      stream_(end, element_bytes, tile, own),
+      stream_(end, element_bytes, tile, own, copy::Boxes::apart),
       parts_(bytes_.size()) {
   std::size_t box = 0;
   for (const Transfer& transfer : own) {
