@@ -390,7 +390,9 @@ def test_explain_lists_what_is_asked_and_what_is_made():
         ours = explain(lambda v: reshard(v * 2, end_of_ours, src=start) + 1, shape)
         (one,), (asked,) = ours.made, ours.asked
         assert asked.op == "pyretile.jax.reshard" and asked.details["from"] == str(start.spec) and asked.details["to"] == str(end_of_ours.spec)
-        assert one.details["cost"] == sum(each.details["cost"] for each in ours.report.collectives) == asked.details["plan"]["cost"]
+        assert one.details["cost"] == sum(each.details["cost"] for each in ours.report.collectives)
+        # A gather along two dimensions is one along each, which cost more together.
+        assert (one.details["cost"] > asked.details["plan"]["cost"]) == (end_of_ours == named(on))
         assert ours.report.collectives and one.line == asked.line
     # What the outermost jit says of its results, and of arguments that say nothing themselves.
     outside = explain(jax.jit(lambda v: v, out_shardings=end), shape)
