@@ -249,7 +249,8 @@ TEST(Movement, an_exchange_in_a_manual_region_is_a_reshard) {
   const std::string mesh = "sharding={mesh['x'=2,'y'=2], ";
   const std::string manual = ", " + mesh + "manual}";
   const std::string before =
-      "HloModule m, num_partitions=4\n" + body("body", manual) + "ENTRY %main {\n%v = f32[4,8] parameter(0), " + mesh +
+      "HloModule m, num_partitions=4\n" + body("body", manual) +
+      "ENTRY %main {\n%v = f32[4,8] parameter(0), " + mesh +
       "[{'x'}, {}]}\n%i = f32[2,8] custom-call(%v), custom_call_target=\"SPMDFullToShardShape\"" +
       manual + "\n%c = f32[4,4] call(%i), to_apply=%body" + manual +
       "\nROOT %r = f32[4,8] custom-call(%c), custom_call_target=\"SPMDShardToFullShape\", " + mesh +
