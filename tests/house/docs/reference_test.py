@@ -40,7 +40,7 @@ class Reference(unittest.TestCase):
         self.assertEqual(differences(self.wanted, there), [], "scripts/reference --bin DIR writes them")
 
     def test_a_changed_word_is_noticed_on_each_page(self):
-        words = {reference.OPTIONS_PAGE: "`--svg`", reference.JSON_PAGE: "`peak_limit_bytes`", **dict.fromkeys(reference.PYTHON_PAGES, "`explain`")}
+        words = {reference.OPTIONS_PAGE: "`--svg`", reference.JSON_PAGE: "`peak_limit_bytes`", **dict.fromkeys(reference.PYTHON_PAGES, "| Argument |")}
         self.assertEqual(words.keys(), self.wanted.keys())
         for name, word in words.items():
             spoiled = {**self.wanted, name: self.wanted[name].replace(word, "`--other`", 1)}
