@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The Python package as users have it: built as a wheel, installed in environments of its own, and used.
 
-usage: package_test.py package|control|whole|trace|traces|jax|torch SOURCE BUILD COMPILER
+usage: package_test.py package|control|plain|whole|trace|traces|jax|torch SOURCE BUILD COMPILER
 
   package  the wheel of the rooms of this build: what is in it, what it needs; its tests, doctests and program, without NumPy, too,
            and with a second Python from 3.12 on, where there is one
   control  the tests of the package fail where its answers are spoiled
+  plain    as package, the wheel of a Python before 3.12, which serves no other; skipped where none with its headers is at hand
   whole    as `pip install SOURCE/python` builds it, in a copy of the sources
   trace    functions of NumPy that are traced and run on processes: a handful, and the examples; skipped where the build has no MPI
   traces   all of them, and those of JAX
@@ -71,6 +72,12 @@ def version_of(python):
         return None
 
 
+def has_headers(python):
+    """Whether extensions can be built for it."""
+    where = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_paths()['include'])"], text=True, capture_output=True).stdout.strip()
+    return (Path(where) / "Python.h").is_file()
+
+
 def pythons():
     """Interpreter of each version from 3.10 on that is at hand, the newest first."""
     names = [sys.executable, "/usr/bin/python3", *(f"python3.{minor}" for minor in range(20, 9, -1))]
@@ -118,16 +125,18 @@ class Package:
         stable = [one for one in found if one[0] >= (3, 12)]
         self.python = (stable or found)[-1][1]  # the oldest that the stable interface is for
         self.second = stable[0][1] if len(stable) > 1 else None
+        self.older = next((python for version, python in found if version < (3, 12) and has_headers(python)), None)
+        self.kind = ""  # of the wheel, as part of the names of its folders
 
     def wheels(self):
-        return self.place / "wheel"
+        return self.place / f"{self.kind}wheel"
 
     def wheel(self):
         (wheel,) = self.wheels().glob("*.whl")
         return wheel
 
     def build_wheel(self, *settings, sources):
-        tools = environment(self.place / "tools", self.python, TOOLS)
+        tools = environment(self.place / f"{self.kind}tools", self.python, TOOLS)
         shutil.rmtree(self.wheels(), ignore_errors=True)
         surroundings = {**os.environ, "PATH": f"{tools.parent}:{os.environ['PATH']}"}
         must([tools, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
@@ -179,19 +188,44 @@ print(rt.__version__)
 """
 
 
-def package(it):
+def wheel_of_rooms(it):
+    """The wheel of the rooms of the build, and what is in it."""
     wheel = it.build_wheel("cmake.source-dir=.", f"cmake.define.RETILE_BUILT={it.build}", f"cmake.define.CMAKE_CXX_COMPILER={it.compiler}",
                            "cmake.define.CMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1",
-                           *launcher(), f"build-dir={it.place}/objects", sources=it.source)
+                           *launcher(), f"build-dir={it.place}/{it.kind}objects", sources=it.source)
     say(f"{wheel.name}: {wheel.stat().st_size} bytes")
     look_at(wheel, it.place / "look")
-    user = it.user()
+    return wheel
+
+
+def tested(it, user):
+    """The tests and the examples of the core, in an environment."""
     done = it.pytest(user, it.source / "python/tests/core", it.source / "docs/reference/python.md", it.source / "docs/tutorial.md", "--doctest-modules",
                      "--doctest-glob=*.md", "--ignore-glob=*/pyretile/jax/*", "--ignore-glob=*/pyretile/torch/*",
                      "--ignore-glob=*/pyretile/pytest_plugin.py", "--pyargs", "pyretile._core", "pyretile")
     say(done.stdout[-1500:])
     hold(done.returncode == 0, "tests of the package")
     hold(re.search(r"\d+ passed", done.stdout) and "skipped" not in done.stdout, "tests were left out")
+
+
+def plain(it):
+    if it.older is None:
+        say("skipped: no Python before 3.12 with its headers is at hand")
+        sys.exit(SKIPPED)
+    it.python, it.kind = it.older, "plain-"
+    wheel = wheel_of_rooms(it)
+    version = "".join(map(str, version_of(it.python)[0]))
+    hold(f"-cp{version}-cp{version}-" in wheel.name, f"{wheel.name} is for that Python alone")
+    user = it.user("plain")
+    tested(it, user)
+    must([user.with_name("retile"), "plan", "--mesh", "x:4", "[3{x}12, 12]", "[12, 3{x}12]"])
+    must([it.user("plain-bare", packages=()), "-c", SMOKE])
+
+
+def package(it):
+    wheel = wheel_of_rooms(it)
+    user = it.user()
+    tested(it, user)
     fixtures = must([user, "-m", "pytest", "-p", "no:cacheprovider", "--fixtures", "--collect-only", "-q", it.place / "look"])
     hold("reshard_guard" in fixtures, "pytest finds the fixture without being told of the plugin")
     toured = must([user, it.source / "examples/python/tour.py"])
@@ -278,7 +312,7 @@ def main(arguments):
     it = Package(*rest)
     if what in PEERS:
         return peer(it, what)
-    return {"package": package, "control": control, "whole": whole, "trace": trace, "traces": traces}[what](it)
+    return {"package": package, "control": control, "plain": plain, "whole": whole, "trace": trace, "traces": traces}[what](it)
 
 
 if __name__ == "__main__":

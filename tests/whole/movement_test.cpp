@@ -236,6 +236,35 @@ const char* const sum_of_columns =
     "  %zero = f32[] constant(0)\n"
     "  ROOT %r = f32[8] reduce(%x, %zero), dimensions={1}, to_apply=%add_f32, @[{}]@\n";
 
+TEST(Movement, an_exchange_in_a_manual_region_is_a_reshard) {
+  // Tiles in the region are no arrays, whatever the first device holds.
+  const auto body = [](const std::string& name, const std::string& more) {
+    return "%" + name + " {\n%p = f32[2,8] parameter(0)" + more + "\n%s = f32[2,2,4] reshape(%p)" +
+           more +
+           "\n%a = f32[2,2,4] all-to-all(%s), channel_id=1, replica_groups={{0,2},{1,3}}, "
+           "dimensions={1}" +
+           more + "\n%t = f32[2,2,4] transpose(%a), dimensions={1,0,2}" + more +
+           "\nROOT %o = f32[4,4] reshape(%t)" + more + "\n}\n";
+  };
+  const std::string mesh = "sharding={mesh['x'=2,'y'=2], ";
+  const std::string manual = ", " + mesh + "manual}";
+  const std::string before =
+      "HloModule m, num_partitions=4\n" + body("body", manual) +
+      "ENTRY %main {\n%v = f32[4,8] parameter(0), " + mesh +
+      "[{'x'}, {}]}\n%i = f32[2,8] custom-call(%v), custom_call_target=\"SPMDFullToShardShape\"" +
+      manual + "\n%c = f32[4,4] call(%i), to_apply=%body" + manual +
+      "\nROOT %r = f32[4,8] custom-call(%c), custom_call_target=\"SPMDShardToFullShape\", " + mesh +
+      "[{}, {'x'}]}\n}\n";
+  const std::string after = "HloModule m, num_partitions=4\n" + body("body", "") +
+                            "ENTRY %main {\n%v = f32[2,8] parameter(0)\n"
+                            "ROOT %c = f32[4,4] call(%v), to_apply=%body\n}\n";
+  const Movement out = movement(before, after);
+  ASSERT_EQ(out.transfers.size(), 1);
+  ASSERT_EQ(out.reshards.size(), 1);
+  EXPECT_EQ(out.transfers[0].reshard, 0);
+  EXPECT_EQ(out.reshards[0].value.spot.value, "%v");
+}
+
 TEST(Movement, a_sum_is_no_reshard) {
   const Movement out =
       movement(before_on_4(sum_of_columns),

@@ -59,7 +59,7 @@ def raised(problem: tuple, undecided: bool = False) -> Refused:
 
 
 class Wrong(AssertionError):
-    """What was judged is not right; ``verdict`` says where."""
+    """What was judged is not right, or nobody knows; ``verdict`` is the answer that says where, or why."""
 
     def __init__(self, verdict):
         super().__init__(verdict.text)

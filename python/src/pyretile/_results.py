@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from ._errors import Wrong
 
@@ -65,9 +65,14 @@ def _fields_of(cls) -> tuple[str, ...]:
 
 
 class Judged:
-    """What has an attribute ``right``: in a condition it is true if and only if it is right."""
+    """What has an attribute ``right``: in a condition it is true if and only if it is right.
 
-    _wrong = Wrong
+    What a kind of answer raises when it is wrong is its ``_wrong``, and its ``_undecided`` where nobody knows: kinds of
+    ``Wrong``, made of the answer.
+    """
+
+    _wrong: ClassVar[type[Wrong]] = Wrong
+    _undecided: ClassVar[type[Wrong]] = Wrong
 
     def __bool__(self) -> bool:
         return self.right is True
@@ -79,7 +84,7 @@ class Judged:
           Wrong: it is wrong, or undecided. An ``AssertionError``.
         """
         if self.right is not True:
-            raise self._wrong(self)
+            raise (self._wrong if self.right is False else self._undecided)(self)
         return self
 
 

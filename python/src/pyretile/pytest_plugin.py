@@ -79,7 +79,7 @@ def _guarded(world, limit, implicit):
     from torch.utils._pytree import tree_iter
 
     from pyretile.torch import watch
-    from pyretile.torch._source import source
+    from pyretile.torch._source import shown, source
     if dist.is_initialized():
         pytest.fail("reshard_guard begins a process group of its own, and one is there already", pytrace=False)
     watching = watch(limit, implicit=implicit)
@@ -89,8 +89,7 @@ def _guarded(world, limit, implicit):
     def see(values):
         for one in tree_iter(values):
             if isinstance(one, DTensor):
-                file, line, _, _ = source()
-                guard.see(one._local_tensor, one._spec, f"{file.rpartition('/')[2]}:{line}")
+                guard.see(one._local_tensor, one._spec, shown(*source()[:2]))
 
     class Tiles(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):

@@ -1,5 +1,6 @@
 """Verdicts on programs that JAX really compiles: right ones, spoiled ones, and ones that XLA gets wrong."""
 
+import pickle
 import re
 import tempfile
 from pathlib import Path
@@ -17,7 +18,8 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from programs import PROGRAMS, array, attend, mesh
 
-from pyretile.jax import NotJudged, WrongProgram, _capture, assert_right, check, check_texts
+from pyretile.jax import NotJudged, Report, WrongProgram, _capture, _reshard, assert_right, check, check_texts, reshard
+from pyretile.jax._source import Text
 
 HERE = Path(__file__)
 WHOLE = HERE.parents[3] / "examples" / "whole"
@@ -218,17 +220,98 @@ def test_collectives_reshards_and_memory_have_lines():
     on = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
 
     def function(v):
-        moved = v * 2  # LINE moved
-        return lax.with_sharding_constraint(moved, NamedSharding(on, P(None, ("x", "y"), None)))
+        doubled = v * 2  # LINE doubled
+        moved = jnp.sin(doubled)  # LINE moved
+        return lax.with_sharding_constraint(moved, NamedSharding(on, P(None, ("x", "y"), None)))  # LINE constrained
     report = check(function, array(16, 32, 64, spec=("y", None, "x"), on=on), explain=True)
     assert report.right
     assert all(one.file == str(HERE) for one in (*report.collectives, *report.reshards, *report.large))
-    assert [one.where for one in report.reshards] == [f"{HERE}:{line_of('moved')}"]
+    assert [one.where for one in report.reshards] == [f"{HERE}:{line_of('constrained')}"]
     reshard = report.reshards[0].details
+    made = f"made at {HERE}:{line_of('doubled')}"
+    assert reshard["made_at"] == f"{HERE}:{line_of('doubled')}" and made in str(report.reshards[0])
+    # Where nobody says what a constraint is, the operation that takes the array in its new layout is told, and who made it; without lines
+    # in the text after, the latter alone.
+    unsaid = report.before.replace("/sharding_constraint", "/copy")
+    needed = check_texts(unsaid, report.after, seed=1).reshards[0]
+    assert needed.where == f"{HERE}:{line_of('moved')}" and made in needed.message
+    bare = check_texts(unsaid, re.sub(r", metadata=\{[^}]*\}", "", report.after), seed=1).reshards[0]
+    assert (bare.where, "made at" in bare.message) == (f"{HERE}:{line_of('doubled')}", False)
     assert reshard["whole"] and reshard["plan"]["cost"] < reshard["cost"]
     assert report.large and report.large[0].bytes == 16 * 32 * 64 * 4
     assert report.memory["arguments"] == 16 * 32 * 64 * 4 // 8
-    assert report.to_dict()["reshards"][0]["line"] == line_of("moved")
+    assert report.to_dict()["reshards"][0]["line"] == line_of("constrained")
+
+
+def test_each_reshard_has_the_line_of_its_own_constraint():
+    on = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+
+    def function(v, w):
+        first = lax.with_sharding_constraint(jnp.tanh(v), NamedSharding(on, P("y", "x", None)))  # LINE first asked
+        second = lax.with_sharding_constraint(jnp.sin(first @ w), NamedSharding(on, P(None, ("x", "y"), None)))  # LINE second asked
+        return second.sum(0) @ w  # LINE product
+    report = check(function, array(16, 32, 64, spec=("y", None, "x"), on=on), array(64, 64, spec=("x",), on=on), seed=1)
+    assert report.right
+    lines = {one.line for one in report.reshards}
+    # The matrix is gathered for the first product, which names it, as it says no line itself.
+    assert lines == {line_of("first asked"), line_of("second asked")}
+    text, (value,) = Text(report.before), {one.details["value"]["value"] for one in report.reshards if one.line == line_of("second asked") and one.details["made_at"]}
+    (moved,) = (one.details for one in report.reshards if one.details["value"]["value"] == value)
+    found = [text.constraint_on(value, "16,32,64", layout) for layout in (moved["to"], moved["from"], "[{'x'}, {}, {}]")]
+    assert [text.own(line).line if line else 0 for line in found] == [line_of("second asked"), line_of("first asked"), 0]
+    assert text.constraint_on(value, "16,32", moved["to"]) == 0
+
+
+@pytest.mark.parametrize("reference", ["partitioner", "lowered"])
+def test_a_report_says_of_which_program_it_counts(reference):
+    function, arguments = PROGRAMS["mlp"]()
+    report = check(function, *arguments, reference=reference)
+    words = {"partitioner": "after the partitioner", "lowered": "in the program that would run"}[reference]
+    assert report.collectives and report.counted == report.to_dict()["counted"] == words
+    assert re.search(rf"\d+ collectives? {words}, ", str(report))
+    assert check_texts(report.before, report.after).counted == "after the pass"
+
+
+NOTE = "bodies of shard_map, as of reshard, stand in both texts: this says nothing of them"
+
+
+def test_right_does_not_vouch_for_what_stands_in_both_texts(monkeypatch):
+    """A plan of ours that puts every element in the wrong place is in both texts, so they agree. A note says what that is worth."""
+    on = mesh(x=2, y=4)
+    start, end = NamedSharding(on, P("x", "y")), NamedSharding(on, P(None, ("y", "x")))
+    x = jax.device_put(np.arange(128, dtype=np.float32).reshape(8, 16), start)
+
+    def function(v):
+        return reshard(v, end, src=start) * 1
+    right = check(function, x, seed=1)
+    assert right.right and NOTE in right.notes and NOTE in str(right)
+    runner = _reshard.runner
+    monkeypatch.setattr(_reshard, "runner", lambda *given: lambda tile: runner(*given)(tile)[::-1])
+    jax.clear_caches()
+    for cache in (_reshard.jaxpr_of, _reshard.compiled):
+        cache.cache_clear()
+    wrong = check(lambda v: function(v), x, seed=1)
+    assert not np.array_equal(np.asarray(jax.jit(lambda v: function(v))(x)), np.asarray(x))
+    assert wrong.right and NOTE in wrong.notes
+    monkeypatch.undo()
+    for cache in (_reshard.jaxpr_of, _reshard.compiled):
+        cache.cache_clear()
+    plain, arguments = PROGRAMS["mlp"]()
+    assert NOTE not in check(plain, *arguments).notes
+
+
+def test_all_verdicts_are_true_in_a_condition_by_one_rule():
+    import pyretile
+    from pyretile._results import Judged
+    kinds = (Report, pyretile.Verdict, pyretile.Validation)
+    assert {kind.__bool__ for kind in kinds} == {Judged.__bool__} and {kind.raise_if_wrong for kind in kinds} == {Judged.raise_if_wrong}
+    for answer, raised in (("wrong", WrongProgram), ("undecided", NotJudged), ("one device", NotJudged)):
+        report = Report(answer, "some", 2)
+        with pytest.raises(pyretile.Wrong) as caught:
+            report.raise_if_wrong()
+        assert not report and type(caught.value) is raised and caught.value.report is report and str(caught.value) == str(report)
+        assert pickle.loads(pickle.dumps(caught.value)).report == report
+    assert Report("right", "some", 2).raise_if_wrong()
 
 
 def test_lines_of_libraries_give_way_to_those_that_call_them(tmp_path, monkeypatch):

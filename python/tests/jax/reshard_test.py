@@ -385,6 +385,22 @@ def test_explain_lists_what_is_asked_and_what_is_made():
     looped = explain(lambda v: jax.lax.scan(lambda state, _: (at_once(state), None), v, None, length=2)[0], shape)
     assert [(one.op, one.line) for one in looped.asked] == [("sharding_constraint", at_once.__code__.co_firstlineno + 1)]
     assert explain(jax.checkpoint(at_once), shape).asked
+    # Ours is asked for, too, and its collectives are reshards that are made, one all-to-all as well as several.
+    for end_of_ours in (end, middle, named(on, "x", None, "y"), named(on)):
+        ours = explain(lambda v: reshard(v * 2, end_of_ours, src=start) + 1, shape)
+        (one,), (asked,) = ours.made, ours.asked
+        assert asked.op == "pyretile.jax.reshard" and asked.details["from"] == str(start.spec) and asked.details["to"] == str(end_of_ours.spec)
+        assert one.details["cost"] == sum(each.details["cost"] for each in ours.report.collectives)
+        # A gather along two dimensions is one along each, which cost more together.
+        assert (one.details["cost"] > asked.details["plan"]["cost"]) == (end_of_ours == named(on))
+        assert ours.report.collectives and one.line == asked.line
+    # What the outermost jit says of its results, and of arguments that say nothing themselves.
+    outside = explain(jax.jit(lambda v: v, out_shardings=end), shape)
+    assert [(one.op, one.details["plan"]["cost"]) for one in outside.asked] == [("out_shardings", 4096)]
+    bare = jax.ShapeDtypeStruct(shape.shape, shape.dtype)
+    both = explain(jax.jit(at_once, in_shardings=start, out_shardings=start), bare).asked
+    assert [(one.op, one.details["from"], one.details["to"]) for one in both] == [("sharding_constraint", str(start.spec), str(end.spec)), ("out_shardings", str(end.spec), str(start.spec))]
+    assert not explain(jax.jit(lambda v: v * 2, in_shardings=start), bare).asked
     alone = explain(lambda x: x + 1, np.ones(3, np.float32))
     assert (alone.asked, alone.made, alone.report.answer) == ((), (), "one device")
 

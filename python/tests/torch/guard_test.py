@@ -118,6 +118,13 @@ WRONG = {
             local = LocalTensor({0: torch.ones(3, 2), 1: torch.ones(1, 2)})
             DTensor.from_local(local, mesh, [Shard(0)], run_check=False, shape=torch.Size([5, 2]), stride=(2, 1)) + 1
         """),
+    "sizes that differ": ("have different sizes, [6, 2]", """
+        from torch.distributed._local_tensor import LocalTensor
+        with reshard_guard(2):
+            mesh = init_device_mesh("cpu", (2,))
+            local = LocalTensor({0: torch.ones(3, 2), 1: torch.ones(1, 2)})
+            DTensor.from_local(local, mesh, [Shard(0)], run_check=False).redistribute(placements=[Replicate()])
+        """),
     "over": ("over the limit", """
         with reshard_guard(4, limit="2x"):
             mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))

@@ -102,6 +102,20 @@ def test_placements_that_mean_nothing_are_refused(four):
             assert (words[2].index("^"), words[2].rindex("^") + 1) == (2 + begin, 2 + end)
 
 
+def test_placements_as_a_text_are_told_what_is_wanted(four):
+    from torch.distributed.tensor import Shard
+    from pyretile.torch import explain
+    x = put((8, 8), mesh_of((4,)), Shard(0))
+    for placements, words in (("[Shard(1)]", "objects of torch, such as [Shard(0), Replicate()], and no text"), (["Shard(1)"], "write Shard(1), of torch.distributed.tensor, without quotes"),
+                              ([1], "such as Shard(0)")):
+        with pytest.raises(rt.Refused) as problem:
+            explain(x, placements)
+        assert words in problem.value.notes[0] and words in str(problem.value), placements
+    with pytest.raises(rt.Refused) as problem:
+        explain(x, [Shard(1)] * 2)
+    assert not problem.value.notes
+
+
 def test_what_is_no_array_or_mesh_or_word_is_refused(four):
     from torch.distributed.tensor import Replicate
     from pyretile.torch import check_mesh, check_redistribute, check_tensor, explain, optimal, redistribute, trace, watch

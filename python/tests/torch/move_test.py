@@ -370,3 +370,100 @@ def job_of_truths(rank):
 def test_truth_values_are_added():
     for said in run(4, job_of_truths):
         assert said and all(right for _, _, right in said), said
+
+
+def job_of_limits_around(rank):
+    """What raises inside of limits: the tightest of all contexts holds, forward and backward."""
+    import pyretile
+    from pyretile.torch import optimal, redistribute
+    from torch.distributed.tensor import Shard, distribute_tensor
+    mesh, said = meshes(4)[0], []
+    x = distribute_tensor(torch.arange(64.).reshape(8, 8), mesh, [Shard(0)], src_data_rank=None).requires_grad_()
+
+    def raised(go):
+        try:
+            go()
+        except pyretile.Infeasible as problem:
+            return problem.smallest_feasible_bytes
+    for limit in (128, 127):  # two tiles of 64 bytes
+        with optimal(limit):
+            said.append([raised(lambda: x.redistribute(placements=[Shard(1)])), raised(lambda: redistribute(x, [Shard(1)])),
+                         raised(lambda: redistribute(x, [Shard(1)], memory_limit=10**6))])
+            with optimal():
+                said[-1].append(raised(lambda: x.redistribute(placements=[Shard(1)])))
+        with optimal(10**6):
+            said[-1].append(raised(lambda: redistribute(x, [Shard(1)], memory_limit=limit)))
+        y = redistribute(x, [Shard(1)])
+        with optimal(limit):
+            said[-1].append(raised(lambda: y.backward(y.detach())))
+    said.append(raised(lambda: redistribute(x, [Shard(1)])))  # nothing holds any more
+    return said
+
+
+def test_the_tightest_limit_around_holds():
+    for within, below, after in run(4, job_of_limits_around):
+        assert within == [None] * 6 and below == [128] * 6 and after is None
+
+
+def job_of_groups(rank):
+    """How many groups we made after each turn, how many sets of ranks they are of, how long they wait, and how many we keep."""
+    from datetime import timedelta
+
+    import torch.distributed as dist
+    from pyretile.torch import _move, optimal
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    made, right, counts = [], dist.new_group, []
+
+    def new_group(ranks, **keywords):
+        made.append((tuple(ranks), keywords["timeout"]))
+        return right(ranks, **keywords)
+    dist.new_group = new_group
+    for turn in range(3):
+        mesh = meshes(8)[3]  # a new one each time
+        for axes in ((0, 1), (1, 2), (0, 2)):
+            for shape in ((8, 8), (16, 8 + turn)):
+                before, after = ([Shard(dim) if axis in axes else Replicate() for axis in range(3)] for dim in (0, 1))
+                x = distribute_tensor(torch.zeros(shape), mesh, before, src_data_rank=None)
+                with optimal():
+                    x.redistribute(placements=after).redistribute(placements=before)
+        counts.append(len(made))
+    return counts, len({ranks for ranks, _ in made}), {timeout for _, timeout in made} == {timedelta(seconds=77)}, len(_move._groups)
+
+
+def test_groups_are_made_once_and_wait_as_long_as_those_of_the_program():
+    for counts, different, waits, kept in run(8, job_of_groups, wait=77):
+        assert counts == [3] * 3 and different == kept == 3 and waits  # along two axes of three
+
+
+def job_of_a_death(rank, group):
+    """One rank ends between two moves, or before the others make a group: what they get, and after how many seconds."""
+    import os
+    import time
+
+    import torch.distributed as dist
+    from pyretile.torch import _move, optimal
+    from torch.distributed.tensor import Shard, distribute_tensor
+    mesh = meshes(4)[1]
+    x = distribute_tensor(torch.zeros(64, 64), mesh, [Shard(0), Shard(0)], src_data_rank=None)
+    with optimal():
+        x.redistribute(placements=[Shard(1), Shard(1)])
+    dist.barrier()
+    if rank == 3:
+        os._exit(1)
+    began = time.monotonic()
+    try:
+        if group:
+            _move._group(mesh, (0, 1, 2, 3)[1:] if rank else (0, 3))
+        else:
+            with optimal():
+                x.redistribute(placements=[Shard(1), Shard(1)])
+        said = "moved"
+    except Exception as problem:
+        said = type(problem).__name__
+    return said, time.monotonic() - began
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["before a move", "before a group"])
+def test_a_rank_that_dies_leaves_nobody_waiting(group):
+    *alive, dead = run(4, job_of_a_death, group, wait=6, deaths=1)
+    assert dead is None and all(said != "moved" and seconds < 20 for said, seconds in alive), alive

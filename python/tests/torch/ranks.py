@@ -19,7 +19,7 @@ def meshes(count):
     return [init_device_mesh("cpu", one, mesh_dim_names=("x", "y", "z")[:len(one)]) for one in sizes]
 
 
-def _rank(rank, count, folder, function, args, pipe):
+def _rank(rank, count, folder, function, args, wait, deaths, pipe):
     answer = None
     try:
         signal.alarm(SECONDS)
@@ -27,9 +27,10 @@ def _rank(rank, count, folder, function, args, pipe):
         import torch.distributed as dist
         torch.set_num_threads(1)
         torch.manual_seed(0)
-        dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=count, timeout=timedelta(seconds=SECONDS))
+        dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=count, timeout=timedelta(seconds=wait))
         answer = (True, function(rank, *args))
-        dist.barrier()
+        if not deaths:
+            dist.barrier()
     except BaseException as problem:
         answer = (False, "".join(traceback.format_exception(problem))[-3000:])
     finally:
@@ -38,8 +39,9 @@ def _rank(rank, count, folder, function, args, pipe):
         os._exit(0)
 
 
-def run(count, function, *args):
-    """What `function(rank, *args)` returned on each rank. A rank that fails, fails the test."""
+def run(count, function, *args, wait=SECONDS, deaths=0):
+    """What `function(rank, *args)` returned on each rank. A rank that fails, fails the test, but for `deaths` that end without a word,
+    whose answers are None. Groups wait for `wait` seconds."""
     os.environ |= {"TORCH_CPP_LOG_LEVEL": "ERROR", "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     import torch.distributed.tensor  # noqa: F401  once, before the ranks fork
     pipes, children, texts = [], [], {}
@@ -49,7 +51,7 @@ def run(count, function, *args):
                 read, write = os.pipe()
                 child = os.fork()
                 if child == 0:
-                    _rank(rank, count, folder, function, args, write)
+                    _rank(rank, count, folder, function, args, wait, deaths, write)
                 os.close(write)
                 pipes.append(read)
                 children.append(child)
@@ -63,7 +65,7 @@ def run(count, function, *args):
                     texts[read] += part
                     if not part:
                         left.discard(read)
-                        if not pickle.loads(texts[read] or pickle.dumps((False, "")))[0]:
+                        if not deaths and not pickle.loads(texts[read] or pickle.dumps((False, "")))[0]:
                             end = min(end, time.monotonic() + 3)  # who waits for that rank waits in vain
         finally:
             for child in children:
@@ -72,6 +74,10 @@ def run(count, function, *args):
             for read in pipes:
                 os.close(read)
     answers = [pickle.loads(texts[read]) if texts[read] else (False, "a rank ended without a word") for read in pipes]
+    if deaths:
+        silent = [rank for rank, read in enumerate(pipes) if not texts[read]]
+        assert len(silent) == deaths, f"the ranks {silent} ended without a word"
+        answers = [(True, None) if rank in silent else one for rank, one in enumerate(answers)]
     failed = [f"rank {rank}: {said}" for rank, (done, said) in enumerate(answers) if not done]
     assert not failed, max(failed, key=len)
     return [said for _, said in answers]

@@ -49,10 +49,96 @@ def test_every_redistribute_is_recorded_with_its_line():
         assert (first["end_bytes"], first["plan_cost"], first["plan_height"], first["plan_bytes"]) == (512, 128, 128, 1024)
         assert first["torch_cost"] > first["plan_cost"] and first["dearer"]
         back = [one for one in records if one["backward"]]
-        assert {one["source"] for one in back} == {f"watch_test.py:{line_of('backward')}"}
+        # Whose gradient it is, and who called for it.
+        assert {(one["source"], one["call"]) for one in back} == {(f"watch_test.py:{line_of('forward')}", f"watch_test.py:{line_of('backward')}")}
+        assert all(one["call"] == "" for one in records if not one["backward"])
         implicit = [one for one in records if one["implicit"] and not one["backward"]]
         assert {one["source"] for one in implicit} == {f"watch_test.py:{line_of('implicit')}"}
         assert f"watch_test.py:{line_of('forward')}" in table and "dearer" in table
+
+
+def job_of_lines(rank, noted):
+    """The source and call of backward redistributes whose forward one was watched, was not, or is known by torch alone."""
+    import torch
+    from pyretile.torch import _source, redistribute, watch
+    from torch.distributed.tensor import Replicate, Shard
+    mesh, said = grid(4), []
+    if not noted:
+        _source._forward_line = lambda node: None
+    x = put((8, 8), mesh, [Shard(0)]).requires_grad_()
+    with watch():
+        watched = x.redistribute(placements=[Shard(1)])  # watched forward
+        ours = redistribute(x, [Shard(1)])  # our forward
+        again = x.redistribute(placements=[Shard(1)])  # forward again
+    unwatched = x.redistribute(placements=[Shard(1)])
+    with torch.autograd.detect_anomaly(check_nan=False):
+        anomalous = x.redistribute(placements=[Shard(1)])  # known to torch
+    for y in (watched, ours, unwatched, anomalous):
+        with watch() as seen:
+            (y * y).sum().redistribute(placements=[Replicate()]).backward()  # called
+        said.append([(one.source, one.call) for one in seen.records if one.backward and one.before == ("Shard(1)",)])
+        (row,) = (line for line in str(seen).splitlines() if "(Shard(1)) -> (Shard(0))" in line)
+        assert "backward" in row and ("called here" in row) == (said[-1][0][0] == said[-1][0][1]), row
+    with watch() as seen:
+        (first,) = torch.autograd.grad((again * again).sum(), x, create_graph=True)
+        (first * first).sum().backward()  # twice
+    said.append(sorted({one.source for one in seen.records if one.backward and one.before != one.after}))
+    return said
+
+
+def test_backward_rows_name_the_line_whose_gradient_it_is():
+    import warnings
+    warnings.simplefilter("ignore")
+
+    def at(mark):
+        return f"watch_test.py:{line_of(mark)}"
+    for watched, ours, unwatched, anomalous, twice in run(RANKS, job_of_lines, True):
+        assert [watched, ours, unwatched, anomalous] == [[(at(mark), at("called"))] for mark in ("watched forward", "our forward", "called", "known to torch")]
+        assert at("forward again") in twice
+    for *once, _ in run(RANKS, job_of_lines, False):
+        assert once == [[(at("called"), at("called"))]] * 4
+
+
+def job_of_tables(rank):
+    from pyretile.torch import explain, watch
+    from torch.distributed.tensor import Replicate, Shard
+    mesh, x = grid(4), put((16, 16), grid(4), [Shard(0)])
+    tables = []
+    for limit, after in ((None, [Shard(1)]), ("1KiB", [Shard(1)]), ("1MiB", [Replicate()])):
+        with watch(limit) as seen:
+            x.redistribute(placements=after)
+        tables.append(str(seen))
+    return tables, str(explain(x, [Shard(1)])), seen.records[0].gathers, mesh.size()
+
+
+def test_a_table_says_units_what_is_over_the_limit_and_what_gathers():
+    for (exchange, over, gather), said, gathers, _ in run(RANKS, job_of_tables):
+        assert all("costs are in elements of a rank" in one for one in (exchange, over, gather))
+        assert ["over limit" in one for one in (exchange, over, gather)] == [False, True, False]
+        # On a mesh of CPUs torch exchanges by a gather, and what it costs is the gather.
+        assert ["gathers: on a mesh of CPUs" in one for one in (exchange, over, gather)] == [True, True, False]
+        assert "all_to_all by an all_gather along x" in said and "elements" in said and not gathers
+
+
+def test_a_mesh_of_gpus_gathers_nothing_for_an_exchange(monkeypatch):
+    import torch
+    from pyretile.torch import _way
+    from torch.distributed.tensor import Shard
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+    import torch.distributed as dist
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+    try:
+        mesh = grid(4)
+        meta = TensorMeta(torch.Size((16, 16)), (16, 1), torch.float32)
+        both = [DTensorSpec(mesh, (Shard(dim),), tensor_meta=meta) for dim in (0, 1)]
+        on_cpu = _way.way(*both)
+        monkeypatch.setattr(type(mesh), "device_type", property(lambda mesh: "cuda"))
+        on_gpu = _way.way(*both)
+    finally:
+        dist.destroy_process_group()
+    assert [(one.steps[0].gathers, one.cost) for one in (on_cpu, on_gpu)] == [(True, 256), (False, 64)]
+    assert [str(one.steps[0]).partition(":")[0] for one in (on_cpu, on_gpu)] == ["all_to_all by an all_gather along x", "all_to_all along x"]
 
 
 def job_of_flattened(rank):

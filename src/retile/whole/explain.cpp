@@ -28,6 +28,12 @@ struct Watched {
   std::map<const Instruction*, std::size_t> transfers = {};
 };
 
+/// Whether all devices hold the same.
+bool are_alike(const Held& held) {
+  const Block& first = held.front();
+  return std::all_of(held.begin(), held.end(), [&](const Block& block) { return block == first; });
+}
+
 /// A move from one value that is known to be held to the next.
 struct Step {
   ValueId source = 0;
@@ -197,6 +203,7 @@ class Explainer {
         drawn_.before_arguments,
         [&](const Computation& in, const Instruction* one, ValueId value, const Held& held) {
           if (!seen.emplace(&in, value).second) return;
+          if (!are_alike(held)) return;  // in a manual region: tiles, and no array
           lookups_.push_back({.spot = spot_of(in, one, value), .is_before = true});
           holdings_.look_in(lookups_.size() - 1, in.values[value].type, held.front());
         }));
@@ -206,9 +213,7 @@ class Explainer {
     for (const Watched& watched : watched_) {
       for (const auto& [value, held] : watched.held) {
         if (!holdings_.of(watched.sought.at(value)).empty()) continue;
-        const Block& first = held.front();
-        const auto is_first = [&](const Block& block) { return block == first; };
-        if (!std::all_of(held.begin(), held.end(), is_first)) continue;
+        if (!are_alike(held)) continue;
         lookups_.push_back(
             {.spot = spot_of(watched.in, watched.flow.maker(value), value), .is_before = false});
         holdings_.look_in(lookups_.size() - 1, watched.in.values[value].type, held.front());

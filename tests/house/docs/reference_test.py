@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""docs/reference/options.md and json.md are what scripts/reference writes: the program's options, and the fields of its JSON.
+"""The pages that scripts/reference writes are what it writes: the program's options, the fields of its JSON, and the docstrings of
+pyretile.jax and pyretile.torch, which leave out no argument, no field and no example.
 
     reference_test.py ROOT RETILE
 """
 
+import shutil
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -37,11 +40,40 @@ class Reference(unittest.TestCase):
         self.assertEqual(differences(self.wanted, there), [], "scripts/reference --bin DIR writes them")
 
     def test_a_changed_word_is_noticed_on_each_page(self):
-        for name, word in ((reference.OPTIONS_PAGE, "`--svg`"), (reference.JSON_PAGE, "`peak_limit_bytes`")):
+        words = {reference.OPTIONS_PAGE: "`--svg`", reference.JSON_PAGE: "`peak_limit_bytes`", **dict.fromkeys(reference.PYTHON_PAGES, "| Argument |")}
+        self.assertEqual(words.keys(), self.wanted.keys())
+        for name, word in words.items():
             spoiled = {**self.wanted, name: self.wanted[name].replace(word, "`--other`", 1)}
             self.assertEqual(len(differences(self.wanted, spoiled)), 1, name)
             shorter = {**self.wanted, name: self.wanted[name].rstrip("\n").rpartition("\n")[0] + "\n"}
             self.assertEqual(len(differences(self.wanted, shorter)), 1, name)
+
+    def test_docstrings_say_all(self):
+        for name, _ in reference.PYTHON_PAGES.values():
+            self.assertEqual(reference.unsaid(ROOT, name), [])
+
+    def test_a_changed_docstring_and_what_one_leaves_out_are_noticed(self):
+        spoiled = [("jax/_check.py", "      seed: by what; drawn itself where it is None.\n      timeout: seconds for the comparison, without",
+                    "      timeout: seconds for the comparison, without", ["check: argument seed"]),
+                   ("jax/_check.py", "      devices: how many there are.\n", "", ["Report: field devices"]),
+                   ("jax/_explain.py", "    >>> ", "    ", ["explain: example"]),
+                   ("torch/_watch.py", "      whole: whether", "      hole: whether", ["Kind: field hole", "Kind: field whole"]),
+                   ("torch/_watch.py", '        """`FILE:LINE`, the file without its folder."""\n', "", ["Record: source"]),
+                   ("torch/_errors.py", '    """torch\'s way holds more than the limit."""\n', "    pass\n", ["OverLimit has no docstring"]),
+                   ("torch/_move.py", "how many redistributes", "which redistributes", [])]
+        with tempfile.TemporaryDirectory() as folder:
+            for file, words, others, wanted in spoiled:
+                package = Path(folder) / reference.PACKAGE
+                shutil.rmtree(package, ignore_errors=True)
+                shutil.copytree(ROOT / reference.PACKAGE, package)
+                path = package / file
+                text = path.read_text(encoding="utf-8")
+                self.assertIn(words, text)
+                path.write_text(text.replace(words, others), encoding="utf-8")
+                name = file.partition("/")[0]
+                self.assertEqual(reference.unsaid(Path(folder), name), wanted)
+                (page, of), = (one for one in reference.PYTHON_PAGES.items() if one[1][0] == name)
+                self.assertEqual(len(differences({page: reference.python_page(Path(folder), *of)}, self.wanted)), 1, file)
 
     def test_no_verb_and_no_option_is_left_out(self):
         page = self.wanted[reference.OPTIONS_PAGE]

@@ -1,9 +1,16 @@
 """Verdicts and reshards for JAX.
 
-check, assert_right   does XLA's program for many devices compute what the function says?
-check_texts           the same of two texts, from before and after a pass
-explain               what a program moves, and what would suffice
-reshard               an array in another sharding, moved by a plan of ours
+`check` and `assert_right` say whether XLA's program for many devices computes what the function says, and `check_texts` says it of two
+texts, from before and after a pass. `explain` lists what a program moves, and what would suffice. `reshard` moves an array by a plan of
+ours. Programs are compiled and not run, but for those that `reshard` stands in.
+
+>>> import jax
+>>> from jax import numpy as jnp
+>>> from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+>>> import pyretile.jax as rtj
+>>> mesh = jax.make_mesh((2, 4), ("data", "x"), axis_types=(AxisType.Auto,) * 2)  # of eight devices
+>>> def array(*shape, spec=()):
+...     return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=NamedSharding(mesh, P(*spec)))
 """
 
 from pyretile.jax._check import Finding, NotJudged, Report, WrongProgram, assert_right, check, check_texts

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pyretile as core
+from pyretile._results import Judged
 from pyretile.jax._capture import capture, origin
 from pyretile.jax._source import Text
 
 COLLECTIVE = re.compile(r"^ +(?:ROOT )?(%?[\w.\-]+) = (.*?) (all-gather|all-reduce|all-to-all|ragged-all-to-all|collective-broadcast|collective-permute|reduce-scatter)(?:-start)?\(")
 ARRAY = re.compile(r"\b(pred|[a-z]+\d+\w*)\[([\d,]*)\]")
-REFERENCES = ("partitioner", "lowered")
+REFERENCES = {"partitioner": "after the partitioner", "lowered": "in the program that would run"}
+"""Of which program each reference counts what moves."""
+MANUAL = re.compile(r"SPMDFullToShardShape|sdy\.manual_computation")
 
 
 def counted(number, thing):
@@ -28,8 +31,16 @@ def counted(number, thing):
 class Finding:
     """One thing that a report says of a program.
 
-    `kind` is `wrong`, `undecided`, `reshard`, `collective` or `large`. `file` and `line` are those of the user's program; where the text does not
-    say them, those of the function that was given, or else of the text itself.
+    Attributes:
+      kind: `wrong`, `undecided`, `reshard`, `collective`, `large` or `asked`.
+      message: in words.
+      file: of the user's program; where the text does not say it, that of the function that was given, or else the text itself.
+      line: of that file. Of a reshard it is the line of the `with_sharding_constraint` that asks for it, otherwise that of the operation
+        that needs the array in its new layout; `details["made_at"]` is the line that made the array, or None.
+      op: the operation, or None.
+      bytes: what all devices receive each time, or what a value holds; None where that is not known.
+      details: what else is known, by name. Those of collectives, reshards and large values are fields of `movement` in
+        docs/reference/json.md, under `retile.validation/1`.
     """
 
     kind: str
@@ -42,6 +53,7 @@ class Finding:
 
     @property
     def where(self):
+        """`FILE:LINE`."""
         return f"{self.file}:{self.line}"
 
     @property
@@ -53,17 +65,51 @@ class Finding:
         return f"{self.where}: {self.message}"
 
     def to_dict(self):
+        """All of it as a dict, details among the rest."""
         return {"kind": self.kind, "message": self.message, "file": self.file, "line": self.line, "op": self.op, "bytes": self.bytes, **self.details}
 
 
+class WrongProgram(core.Wrong):
+    """A compiled program does something else than its function says."""
+
+    @property
+    def report(self):
+        """The whole `Report`."""
+        return self.verdict
+
+
+class NotJudged(core.Wrong):
+    """Nobody knows whether the program is right: a limit was reached, or nothing was partitioned."""
+
+    @property
+    def report(self):
+        """The whole `Report`, which says which of both."""
+        return self.verdict
+
+
 @dataclass(frozen=True)
-class Report:
+class Report(Judged):
     """What is known of a compiled program. True in a condition if that is right.
 
-    `answer` is `right`, `wrong`, `undecided`, or `one device` where nothing was partitioned. `findings` are the mistake, or why nothing
-    was decided. `collectives` and `reshards` (the costliest first) say what the program moves, and `large` which values are larger than any tile that it
-    declares. Where that was not asked, or is too much to find out, `collectives` say what each makes on a device, and the others are empty. `memory` has what XLA says of the compiled program, in bytes for each device. `before` and `after` are the texts that were compared.
-    `seconds` are those of lowering, compiling and judging.
+    `right` says that a pass changed nothing: two texts of the program compute the same. It vouches for nothing that stands in both, such
+    as the body of a `shard_map`, and so not for the way of `reshard`, whose steps are such a body. A note says where that is so.
+
+    Attributes:
+      answer: `right`, `wrong`, `undecided`, or `one device` where nothing was partitioned.
+      name: of the program.
+      devices: how many there are.
+      findings: the mistake, or why nothing was decided.
+      collectives: what the program moves. Where that was not asked, or is too much to find out, each says what it makes on a device.
+      reshards: values in two layouts with nothing but movement between, those first that a plan could save most of.
+      large: values that are larger than any tile that the program declares, the largest first.
+      counted: of which program collectives, reshards and large values are: `after the partitioner`, whose text the optimiser may still
+        change, or `in the program that would run`.
+      memory: what XLA says of the compiled program, in bytes for each device: `arguments`, `results`, `temporaries`, `aliased`.
+      seconds: of `lower`, `compile` and `judge`.
+      notes: what was not looked at, and assumptions.
+      validation: the answer of `pyretile.validate`, or None.
+      before: the text from before the pass, or None.
+      after: the text from after it, or None.
     """
 
     answer: str
@@ -73,6 +119,7 @@ class Report:
     collectives: tuple = ()
     reshards: tuple = ()
     large: tuple = ()
+    counted: str = "after the pass"
     memory: dict = field(default_factory=dict)
     seconds: dict = field(default_factory=dict)
     notes: tuple = ()
@@ -80,26 +127,17 @@ class Report:
     before: str | None = field(default=None, repr=False)
     after: str | None = field(default=None, repr=False)
 
+    _wrong, _undecided = WrongProgram, NotJudged
+
     @property
     def right(self):
         """True, False, or None where nothing is known."""
         return {"right": True, "wrong": False}.get(self.answer)
 
-    def __bool__(self):
-        return self.right is True
-
-    def raise_if_wrong(self):
-        """Hands itself back if the program is right.
-
-        Raises:
-          WrongProgram: it is wrong. An AssertionError.
-          NotJudged: nobody knows. An AssertionError.
-        """
-        if self.answer == "wrong":
-            raise WrongProgram(self)
-        if self.answer != "right":
-            raise NotJudged(self)
-        return self
+    @property
+    def text(self):
+        """What `str()` says."""
+        return str(self)
 
     def save(self, folder: str | os.PathLike) -> tuple[Path, Path]:
         """Writes the two texts that were compared, such as for `retile validate --shrink`, and returns their paths."""
@@ -111,8 +149,9 @@ class Report:
         return paths
 
     def to_dict(self):
+        """All of it but the texts, as a dict."""
         lists = {name: [one.to_dict() for one in getattr(self, name)] for name in ("findings", "collectives", "reshards", "large")}
-        return {"answer": self.answer, "name": self.name, "devices": self.devices, **lists, "memory": self.memory, "seconds": self.seconds,
+        return {"answer": self.answer, "name": self.name, "devices": self.devices, **lists, "counted": self.counted, "memory": self.memory, "seconds": self.seconds,
                 "notes": list(self.notes), "validation": self.validation.to_dict() if self.validation else None}
 
     def __str__(self):
@@ -122,31 +161,15 @@ class Report:
         for one in self.findings:
             lines += [f"  {one}"] + ([f"    | {one.code}"] if one.code else [])
         if any(one.details["times"] is None for one in self.collectives):
-            lines.append(f"  {counted(len(self.collectives), 'collective')}, the largest of which makes {max(one.details['made_bytes'] for one in self.collectives)} bytes on each device")
+            lines.append(f"  {counted(len(self.collectives), 'collective')} {self.counted}, the largest of which makes {max(one.details['made_bytes'] for one in self.collectives)} bytes on each device")
         elif self.collectives:
             total = sum(one.bytes * one.details["times"] for one in self.collectives)
-            lines.append(f"  {counted(len(self.collectives), 'collective')}, by which all devices together receive {total} bytes")
+            lines.append(f"  {counted(len(self.collectives), 'collective')} {self.counted}, by which all devices together receive {total} bytes")
         lines += [f"  {one}" for one in self.reshards if one.details["saved"]]
         lines += [f"  {one}" for one in self.large]
         if self.memory:
             lines.append("  memory of a device in bytes: " + ", ".join(f"{key} {value}" for key, value in self.memory.items()))
         return "\n".join([*lines, *(f"  {one}" for one in self.notes)])
-
-
-class WrongProgram(AssertionError):
-    """A compiled program does something else than its function says. `report` has the whole verdict."""
-
-    def __init__(self, report):
-        super().__init__(str(report))
-        self.report = report
-
-
-class NotJudged(AssertionError):
-    """Nobody knows whether the program is right: a limit was reached, or nothing was partitioned. `report` says which."""
-
-    def __init__(self, report):
-        super().__init__(str(report))
-        self.report = report
 
 
 class Places:
@@ -161,6 +184,12 @@ class Places:
         """The user's line that made an operation, or None."""
         frame = self.texts[which].own(line)
         return (frame.file, frame.line) if frame else None
+
+    def constraint(self, value, moved):
+        """Who asks for a reshard of a value of the text before, as of `of`."""
+        extents = moved["type"].partition("[")[2].partition("]")[0]
+        found = value and value["in"] == "before" and self.texts["before"].constraint_on(value["value"], extents, moved["to"])
+        return "before", {"line": found} if found else None
 
     def of(self, *operations):
         """Of the first operation whose line is known; each is (which text, object with its line)."""
@@ -228,14 +257,21 @@ def bits_of(element):
 
 def reshard(one, places):
     value = one.get("value")
-    file, line = places.of((value["in"] if value else "after", value), ("after", one["last"]), ("after", one["first"]))
-    words = f"{one['type']} {one['from']} to {one['to']}: cost {one['cost']}, holds {one['height']} elements" + (", the whole array" if one["whole"] else "")
+    maker = value["in"] if value else "after", value
+    # A constraint asks for it, or an operation that takes the array cut otherwise, whose line the last of the movement has, if not itself.
+    asked = places.constraint(value, one)
+    takers = [("after", {"line": number}) for number, *_ in places.texts["after"].users.get(one["last"]["value"], ())]
+    file, line = places.of(asked, ("after", one["last"]), *takers, maker, ("after", one["first"]))
+    made = next(filter(None, (places.known(which, each.get("line")) for which, each in (maker, ("after", one["first"])) if each)), None)
+    elsewhere = made is not None and made != (file, line)
+    words = f"{one['type']} {one['from']} to {one['to']}" + (f", made at {made[0]}:{made[1]}" if elsewhere else "")
+    words += f": cost {one['cost']}, holds {one['height']} elements" + (", the whole array" if one["whole"] else "")
     if plan := one.get("plan"):
         words += f"; a plan costs {plan['cost']} and holds {plan['height']}: " + ", ".join(step.strip() for step in plan["steps"]) if one["saved"] else "; no plan is known to cost less"
     else:
         words += f"; {one.get('unplanned')}"
     return Finding("reshard", words, file, line, op="reshard", bytes=one["bytes"],
-                   details={key: one.get(key) for key in ("type", "from", "to", "cost", "height", "whole", "saved", "times", "most_bytes", "plan", "unplanned", "first", "last", "value")})
+                   details={key: one.get(key) for key in ("type", "from", "to", "cost", "height", "whole", "saved", "times", "most_bytes", "plan", "unplanned", "first", "last", "value")} | {"made_at": made and f"{made[0]}:{made[1]}"})
 
 
 def large(one, places, declared):
@@ -252,21 +288,29 @@ def memory_of(compiled):
 
 
 def check_texts(before: str | os.PathLike, after: str | os.PathLike, *, draws: int = 3, seed: int | None = None, timeout: float = 60, explain: bool = True,
-                name: str = "module", fallback: tuple[str, int] | None = None, memory: dict | None = None, seconds: dict | None = None) -> Report:
+                name: str = "module", fallback: tuple[str, int] | None = None, memory: dict | None = None, seconds: dict | None = None,
+                counted: str = "after the pass") -> Report:
     """Compares two texts of one program, from before and after a pass, such as XLA's partitioner.
 
     Args:
-      before, after: HLO or StableHLO, as text or as the path of a file.
+      before: HLO or StableHLO, as text or as the path of a file.
+      after: the same, from after the pass.
       draws: how often arguments are drawn.
       seed: by what; drawn itself where it is None.
       timeout: seconds for the comparison.
       explain: also what the text after the pass moves.
       name: how the report calls the program.
       fallback: (file, line) for findings whose operation has no line of the user's program. Without it the line of the text is told.
-      memory, seconds: of the compiled program, for the report.
+      memory: of the compiled program, for the report.
+      seconds: of what was done before, for the report.
+      counted: of which program the second text is, in words.
 
     Raises:
       Refused: a text cannot be read. A ValueError.
+
+    >>> report = rtj.check(jnp.sin, array(8, 8, spec=("x",)), seed=1)
+    >>> rtj.check_texts(report.before, report.after.replace("sine(", "cosine(")).answer
+    'wrong'
     """
     begun = time.monotonic()
     names = [str(one) if isinstance(one, os.PathLike) else f"<{which}>" for one, which in ((before, "before"), (after, "after"))]
@@ -276,7 +320,7 @@ def check_texts(before: str | os.PathLike, after: str | os.PathLike, *, draws: i
         validation = core.validate(before, after, draws=draws, seed=seed, explain=explain, timeout=timeout)
     except core.Undecided as limit:
         file, line = places.of()
-        return Report("undecided", name, 0, findings=(Finding("undecided", limit.message, file, line),), memory=memory or {},
+        return Report("undecided", name, 0, findings=(Finding("undecided", limit.message, file, line),), counted=counted, memory=memory or {},
                       seconds={**(seconds or {}), "judge": round(time.monotonic() - begun, 3)}, before=before, after=after)
     verdict = validation.to_dict()
     findings = {"wrong": mistake, "undecided": undecided}
@@ -284,6 +328,8 @@ def check_texts(before: str | os.PathLike, after: str | os.PathLike, *, draws: i
     movement = verdict.get("movement") or {}
     declared = movement.get("declared_bytes")
     notes = list(verdict["notes"])
+    if verdict["answer"] == "right" and MANUAL.search(before):
+        notes.append("bodies of shard_map, as of reshard, stand in both texts: this says nothing of them")
     if verdict.get("unexplained"):
         notes.append(f"what the collectives carry is not known: {verdict['unexplained'].partition(';')[0]}")
     every = [reshard(one, places) for one in movement.get("reshards", [])]
@@ -292,7 +338,7 @@ def check_texts(before: str | os.PathLike, after: str | os.PathLike, *, draws: i
         collectives=tuple(collective(one, places) for one in movement["collectives"]) if movement else tuple(listed(places)),
         reshards=tuple(every[k] for k in movement.get("by_saving", range(len(every)))),
         large=tuple(large(one, places, declared) for one in sorted(movement.get("large", []), key=lambda one: -one["bytes"])),
-        memory=memory or {}, seconds={**(seconds or {}), "judge": round(time.monotonic() - begun, 3)}, notes=tuple(notes), validation=validation, before=before, after=after)
+        counted=counted, memory=memory or {}, seconds={**(seconds or {}), "judge": round(time.monotonic() - begun, 3)}, notes=tuple(notes), validation=validation, before=before, after=after)
 
 
 def check(function: Any, *args: Any, reference: str = "partitioner", draws: int = 3, seed: int | None = None, timeout: float = 60, explain: bool = True,
@@ -313,9 +359,16 @@ def check(function: Any, *args: Any, reference: str = "partitioner", draws: int 
       explain: also say what the program moves.
       kwargs: of the function. One that bears a name from above has to be bound with `functools.partial`.
 
+    Returns:
+      A `Report`.
+
     Raises:
       Refused: a text cannot be read. A ValueError.
       Exception: what JAX raises for a program that it does not compile.
+
+    >>> report = rtj.check(lambda a, b: jnp.tanh(a @ b), array(16, 64, spec=("data", "x")), array(64, 32, spec=("x",)), seed=1)
+    >>> report.right, report.devices, [found.op for found in report.collectives]
+    (True, 8, ['all-reduce'])
     """
     if reference not in REFERENCES:
         raise ValueError(f"reference is one of {', '.join(REFERENCES)}, not {reference!r}")
@@ -331,14 +384,26 @@ def check(function: Any, *args: Any, reference: str = "partitioner", draws: int 
         return Report("one device", got.name, 1, memory=memory, seconds=seconds)
     else:
         before, after = got.before, got.after
-    return check_texts(before, after, draws=draws, seed=seed, timeout=timeout, explain=explain, name=got.name, fallback=origin(function), memory=memory, seconds=seconds)
+    return check_texts(before, after, draws=draws, seed=seed, timeout=timeout, explain=explain, name=got.name, fallback=origin(function),
+                       memory=memory, seconds=seconds, counted=REFERENCES[reference])
 
 
 def assert_right(function: Any, *args: Any, **kwargs: Any) -> Report:
-    """As `check`, but for tests. Returns the report of a right program.
+    """As `check`, but for tests: it raises where the program is not right, and does not say what moves unless `explain=True`.
+
+    Args:
+      function: as of `check`.
+      args: as of `check`.
+      kwargs: those of `check`, and others of the function.
+
+    Returns:
+      The report of a right program.
 
     Raises:
       WrongProgram: the program is wrong. An AssertionError, with the file and the line.
       NotJudged: nobody knows: a limit was reached, or the program is for one device. An AssertionError.
+
+    >>> rtj.assert_right(jax.grad(lambda a: jnp.sum(a * a)), array(16, 8, spec=("x",))).answer
+    'right'
     """
     return check(function, *args, **{"explain": False, **kwargs}).raise_if_wrong()

@@ -260,8 +260,7 @@ def of_keys(x, src, dst, limit):
 def reshard(x: Any, sharding: Any, memory_limit: int | str | None = None, *, src: Any = None) -> Any:
     """The same array in another sharding, moved by a plan of ours.
 
-    Devices exchange what the plan says. It works on arrays, inside of `jit`,
-    and under `grad`, `jvp` and `vmap`.
+    Devices exchange what the plan says. It works on arrays, inside of `jit`, and under `grad`, `jvp` and `vmap`.
 
     Args:
       x: a `jax.Array`, or a pytree of them.
@@ -271,10 +270,18 @@ def reshard(x: Any, sharding: Any, memory_limit: int | str | None = None, *, src
       src: inside of `jit`, the sharding that the array has; in explicit mode JAX knows it. If it has another one, the result is right, and
         JAX moves the array to `src` first.
 
+    Returns:
+      The array, or the tree of arrays, in the new shardings.
+
     Raises:
       ValueError: no plan does it, for the reason that is named: a dimension that is left to the compiler, another kind of memory, an unknown source.
       Infeasible: no plan keeps the memory limit; `smallest_feasible_bytes` says what suffices. A ValueError.
       TypeError: what is no array of JAX, or a sharding of another kind.
+
+    >>> rows = jax.device_put(jnp.arange(64.0).reshape(8, 8), NamedSharding(mesh, P("x", "data")))
+    >>> columns = rtj.reshard(rows, P(None, ("x", "data")))
+    >>> columns.sharding.spec, bool((columns == rows).all())
+    (P(None, ('x', 'data')), True)
     """
     def one_for_all(given):
         return given is None or isinstance(given, (Sharding, PartitionSpec))

@@ -18,6 +18,10 @@ FIELD = re.compile(r"(\w+)=(\d+)")
 COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+)(?: \(.*)? \{$")
 FRAME = re.compile(r"\bstack_frame_id=(\d+)")
 PLAIN = re.compile(r'source_file="([^"]*)"(?:[^}]*?source_line=(\d+))?')
+OPERATION = re.compile(r"^ +(?:ROOT )?(%?[\w.\-]+) = [a-z]\w*\[([\d,]*)\]\S* [\w\-]+\(([^)]*)\)(.*)")
+OPERAND = re.compile(r"%?[\w.\-]+")
+# What a program asks for, by the last part of the operation's name.
+ASKS = re.compile(r'op_name="(?:[^"]*/)?(?:sharding_constraint|reshard)"')
 # Folders of libraries: their frames are shown only where there are no others.
 LIBRARY = ("site-packages", "dist-packages")
 STANDARD = sysconfig.get_path("stdlib")
@@ -110,6 +114,32 @@ class Text:
         head = next((match for one in reversed(self.lines[:line]) if (match := COMPUTATION.match(one))), None)
         name = head and re.compile(rf"(?:to_apply|calls|body)=%?{re.escape(head[1])}(?![\w.\-])")
         return next((k for k, one in enumerate(self.lines, 1) if name and name.search(one)), 0)
+
+    @cached_property
+    def users(self):
+        """The operations with an array for a result that take a value: by its name, their (line, name, extents, all that stands behind)."""
+        found = {}
+        for number, line in enumerate(self.lines, 1):
+            if match := OPERATION.match(line):
+                name, extents, operands, rest = match.groups()
+                for one in set(OPERAND.findall(operands)):
+                    found.setdefault(one, []).append((number, name, extents, rest))
+        return found
+
+    def constraint_on(self, value, extents, layout):
+        """The line of a constraint to this layout on a value, or 0. The compiler may meet it earlier: operations that lie between and
+        keep the extents are done in the new layout."""
+        layout = layout.removeprefix("{").removesuffix("}")  # as of one that names no mesh
+        waiting, seen = [value], set()
+        while waiting:
+            for number, name, kept, rest in self.users.get(waiting.pop(0), ()):
+                if kept != extents or name in seen:
+                    continue
+                if ASKS.search(rest) and layout in rest.partition("sharding={")[2]:
+                    return number
+                seen.add(name)
+                waiting.append(name)
+        return 0
 
     def own(self, line):
         """The innermost frame that no library has, otherwise the innermost; None where the text says none."""

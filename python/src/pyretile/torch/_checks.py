@@ -9,7 +9,7 @@ from ._carry import digits
 from ._errors import WrongTile
 from ._tiles import of_all_ranks, shape_of
 from ._way import Way, _cuts, way
-from ._words import axis_names, bytes_text, dtype_word, keep, mesh_text, numbers, placement_words, placements_text, ranks_of
+from ._words import axis_names, bytes_text, dtype_word, keep, mesh_text, numbers, of_ranks, placement_words, placements_text, ranks_of
 
 _shapes = {}
 
@@ -26,12 +26,13 @@ class Verdict(Judged):
     right: bool
     text: str
 
-    _wrong = WrongTile
+    _wrong = _undecided = WrongTile
 
     def __str__(self):
         return self.text
 
     def to_dict(self):
+        """Both as a dict."""
         return asdict(self)
 
 
@@ -46,7 +47,11 @@ def _wanted(spec, coordinate):
 
 
 def wrong_shape(local, spec):
-    """None, or in words the first rank at hand whose tile has another shape than its placements say."""
+    """None, or in words the first rank at hand whose tile has another shape than its placements say, or whose array another shape than
+    those of others."""
+    for dim, size in enumerate(spec.shape):
+        if different := of_ranks(size):
+            return f"the ranks take dimension {dim} of the array to have different sizes, {list(different.values())}; the placements are {placements_text(placement_words(spec))}"
     tiles = of_all_ranks(local)
     if tiles is None:
         import torch.distributed as dist
@@ -79,6 +84,10 @@ def check_tensor(x):
 
     Returns:
       A `Verdict`. It is not collective, so other ranks may have other answers.
+
+    >>> lying = DTensor.from_local(torch.ones(3, 8), mesh, [Shard(0), Shard(0)], shape=torch.Size([8, 8]), stride=(8, 1), run_check=False)
+    >>> rtt.check_tensor(x).right, rtt.check_tensor(lying).right
+    (True, False)
     """
     spec = spec_of(x)
     words = wrong_shape(x._local_tensor, spec)
@@ -96,6 +105,9 @@ def check_mesh(mesh):
 
     Returns:
       A `Verdict`, the same on all ranks: it is about all rows of the mesh.
+
+    >>> print(rtt.check_mesh(DeviceMesh("cpu", torch.tensor([3, 2, 1, 0]), mesh_dim_names=("x",))))
+    along x the mesh lists the ranks [3, 2, 1, 0], and their group has them in the order [0, 1, 2, 3]: gathers exchange their parts
     """
     from torch._subclasses.fake_tensor import unset_fake_temporarily
     if not _is_torch_mesh(mesh):
@@ -118,11 +130,13 @@ def target_spec(x, placements):
     from torch.distributed.tensor._dtensor_spec import DTensorSpec
     spec, rank = spec_of(x), len(spec_of(x).shape)
     if not isinstance(placements, (tuple, list)) or len(placements) != spec.mesh.ndim:
-        raise _refused("placements", placements, f"not one placement for each axis of {mesh_text(spec.mesh)}")
+        note = ("write objects of torch, such as [Shard(0), Replicate()], and no text",) if isinstance(placements, str) else ()
+        raise _refused("placements", placements, f"not one placement for each axis of {mesh_text(spec.mesh)}", *note)
     out = []
     for at, one in enumerate(placements):
         if not _is_placement(one):
-            raise _refused("placements", placements, "no placement", "such as Shard(0), Replicate() or Partial()", at=at)
+            wanted = f"a text is none: write {one}, of torch.distributed.tensor, without quotes" if isinstance(one, str) else "such as Shard(0), Replicate() or Partial()"
+            raise _refused("placements", placements, "no placement", wanted, at=at)
         if _cuts(one):
             if not -rank <= one.dim < rank:
                 raise _refused("placements", placements, f"the array has {rank} dimension{'' if rank == 1 else 's'}", at=at)
@@ -176,6 +190,9 @@ def trace(x, placements):
     Raises:
       WrongTile: the ranks redistribute different arrays.
       ValueError: torch uses an operation that a trace cannot say.
+
+    >>> pyretile.check(rtt.trace(x, [Shard(1), Shard(1)]))[0].right
+    True
     """
     return _trace_of(x, placements)
 
@@ -193,6 +210,9 @@ def check_redistribute(x, placements, *, timeout=60):
 
     Returns:
       A verdict with `right` (None if undecided) and `text`, the same on all ranks.
+
+    >>> rtt.check_redistribute(x, [Replicate(), Shard(1)]).right
+    True
     """
     target = target_spec(x, placements)
     words = wrong_shape(x._local_tensor, x._spec)
@@ -210,7 +230,9 @@ class Explanation:
     """A redistribute in words: torch's way beside our plan.
 
     Attributes:
-      move: what is redistributed; torch: its `Way`; plan: a `pyretile.Plan`, or None.
+      move: what is redistributed, in words.
+      torch: torch's `Way`: its steps, and in elements `held`, `height` and `cost`.
+      plan: a `pyretile.Plan`, or None.
       refused: why there is no plan.
       itemsize: bytes of an element.
     """
@@ -222,15 +244,16 @@ class Explanation:
     itemsize: int
 
     def to_dict(self):
+        """All of it as a dict."""
         return {"move": self.move, "torch": asdict(self.torch), "plan": self.plan and self.plan.to_dict(), "refused": self.refused,
                 "itemsize": self.itemsize}
 
     def __str__(self):
-        lines = [self.move, f"torch: cost {self.torch.cost}, height {self.torch.height}, holds {bytes_text(self.torch.held * self.itemsize)}"]
+        lines = [self.move, f"torch: cost {self.torch.cost}, height {self.torch.height} elements, holds {bytes_text(self.torch.held * self.itemsize)}"]
         lines += [f"  {one}" for one in self.torch.steps]
         if self.plan is None:
             return "\n".join([*lines, f"no plan: {self.refused}"])
-        lines.append(f"plan: cost {self.plan.cost}, height {self.plan.height}, holds {bytes_text(self.plan.resident * self.itemsize)}")
+        lines.append(f"plan: cost {self.plan.cost}, height {self.plan.height} elements, holds {bytes_text(self.plan.resident * self.itemsize)}")
         return "\n".join(lines + [f"  {line}" for line in self.plan.text.splitlines()])
 
 
@@ -247,6 +270,10 @@ def explain(x, placements, *, memory_limit=None):
 
     Raises:
       pyretile.Refused: the placements or the limit mean nothing here.
+
+    >>> said = rtt.explain(x, [Shard(1), Shard(1)])
+    >>> said.torch.cost, said.plan.cost, said.plan.optimal
+    (96, 16, True)
     """
     from ._watch import plan_of
     target, current = target_spec(x, placements), x._spec

@@ -8,7 +8,8 @@ class RedistributeError(RuntimeError):
 
     Attributes:
       record: the `Record` of it.
-      file, line: the line of the program that led to it; empty and 0 where no frame of the program is on the stack.
+      file: of the program, with the line that led to it; empty where no frame of the program is on the stack.
+      line: that line, or 0.
     """
 
     def __init__(self, message, record):

@@ -256,8 +256,18 @@ def _wire(dtype):
 _COUNT = 1 << 40
 
 
+def _timeout(mesh):
+    """How long the groups that the program made wait for a rank; None where their backend does not say it. A new group of torch's waits
+    for half an hour, whatever the program said."""
+    import torch
+    import torch.distributed as dist
+    options = getattr(dist.group.WORLD._get_backend(torch.device(mesh.device_type)), "options", None)
+    return getattr(options, "_timeout", None)
+
+
 def _group(mesh, ranks):
-    """The process group of some ranks of a mesh, all of which ask for it together. One is made where none is there."""
+    """The process group of some ranks of a mesh, all of which ask for it together. One is made where none is there, and kept by its ranks,
+    so there are at most as many as sets of ranks that move something together."""
     import torch.distributed as dist
     from torch._subclasses.fake_tensor import unset_fake_temporarily
     for axis in range(mesh.ndim):
@@ -277,7 +287,8 @@ def _group(mesh, ranks):
             del _groups[old]  # the others are used again, and torch keeps them as long
         try:
             with unset_fake_temporarily():
-                found = _groups[ranks] = dist.new_group(list(ranks), use_local_synchronization=True, group_desc="pyretile")
+                found = _groups[ranks] = dist.new_group(list(ranks), timeout=_timeout(mesh), use_local_synchronization=True,
+                                                        group_desc="pyretile")
         finally:
             world.group_count = kept
     return found
@@ -407,26 +418,38 @@ def _together(asked, row):
     return {k: (part.clone(), k) for k, part in zip(row, total.chunk(len(row)))}
 
 
+def _limit_here():
+    """The tightest limit of all contexts that are open: one that is opened inside of another does not lift its limit."""
+    limits = [handler.__self__.memory_limit for handler, _ in _hook.movers() if isinstance(getattr(handler, "__self__", None), optimal)]
+    return min((one for one in limits if one is not None), default=None)
+
+
 class optimal:
     """Every redistribute in the context is done by our plan, in place of torch's own way.
 
     Forward and backward, eager and compiled; a function that is compiled must be compiled inside, as its graph keeps what it was
     traced with. The context holds for all threads. Autograd is torch's own, so the backward pass of a redistribute is ours if it
-    runs inside.
+    runs inside. Of contexts inside of each other the tightest limit holds, also for `redistribute`.
 
     Args:
       memory_limit: the most bytes of a rank's tiles before and after a step: a number, or a text such as `"80GB"`. What a collective
         packs and unpacks is a copy of its own, and the caller's tensor stays alive; neither counts.
-      otherwise: what happens where no plan can be carried out: `"raise"` raises `NotCarriedOut`, `"torch"` leaves it to torch, and
-        `left` lists why.
+      otherwise: what happens where no plan can be carried out, or none within the limit: `"raise"` raises, `"torch"` leaves it to
+        torch, which keeps no limit, and `left` lists why.
 
     Attributes:
-      moved: how many redistributes were done by our plans; left: why others were left to torch.
+      moved: how many redistributes were done by our plans.
+      left: why others were left to torch.
 
     Raises:
       NotCarriedOut: by a redistribute that no functional collectives do; the message names what is missing.
       pyretile.Infeasible: by one that no plan does within the limit.
       pyretile.Refused: the limit is no number of bytes.
+
+    >>> with rtt.optimal(memory_limit="1MiB") as ours:
+    ...     y = x.redistribute(placements=[Shard(1), Shard(1)])
+    >>> ours.moved, y.to_local().shape
+    (1, torch.Size([8, 2]))
     """
 
     def __init__(self, memory_limit=None, *, otherwise="raise"):
@@ -444,7 +467,7 @@ class optimal:
 
     def _way(self, local, current, target, left=lambda problem: None):
         try:
-            return moved(local, current, target, self.memory_limit)
+            return moved(local, current, target, _limit_here())
         except (NotCarriedOut, _rt.Infeasible) as problem:
             if self.otherwise == "raise":
                 raise
@@ -467,7 +490,8 @@ def redistribute(x, placements, memory_limit=None):
     Args:
       x: a DTensor; the ranks of its mesh call this together.
       placements: the placement along every axis of its mesh.
-      memory_limit: the most bytes of a rank's tiles before and after a step: a number, or a text such as `"80GB"`.
+      memory_limit: the most bytes of a rank's tiles before and after a step: a number, or a text such as `"80GB"`. A tighter limit of
+        an `optimal` around it, or around its backward pass, holds, too.
 
     Returns:
       A DTensor with these placements.
@@ -477,6 +501,9 @@ def redistribute(x, placements, memory_limit=None):
       pyretile.Infeasible: no plan is within the limit.
       pyretile.Refused: the placements or the limit mean nothing here.
       WrongTile: this rank's tile is not what its placements say.
+
+    >>> rtt.redistribute(x, [Shard(1), Shard(1)]).to_local().shape
+    torch.Size([8, 2])
     """
     from torch.distributed.tensor._redistribute import Redistribute
     global _Planned

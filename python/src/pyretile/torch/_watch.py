@@ -9,7 +9,7 @@ from .._ends import _refused, bytes_of
 from . import _hook, _rt
 from ._errors import Implicit, NotCarriedOut, OverLimit, RedistributeWarning, SpecsDiffer
 from ._move import _sums, held_at_end
-from ._source import source
+from ._source import shown, source
 from ._tiles import of_all_ranks, shape_of
 from ._way import setting, way
 from ._words import bytes_text, dtype_word, elements, keep, mesh_text, numbers, placement_words, placements_text, ranks_of
@@ -27,15 +27,24 @@ class Kind:
     """What redistributes of the same ends have in common. Bytes and elements are those of the rank that has the most.
 
     Attributes:
-      mesh: the axes and their sizes; ranks: the rank at every position, row by row.
-      shape: the global shape; dtype: torch's name of the element type.
-      before, after: the placement along every axis of the mesh.
+      mesh: the axes and their sizes.
+      ranks: the rank at every position, row by row.
+      shape: the global shape.
+      dtype: torch's name of the element type.
+      before: the placement along every axis of the mesh.
+      after: the same, after it.
       peak_bytes: the most that torch's way holds in one step, the tiles before and after it together.
       end_bytes: the larger of the two ends.
-      torch_cost, torch_height: of torch's way, in elements; torch_steps: its steps in words.
+      torch_cost: of torch's way, in elements of a rank; None where torch does not do it.
+      torch_height: its largest tile, in elements.
+      torch_steps: its steps in words.
       whole: whether torch's way holds the whole array on a rank though neither end does.
-      plan_cost, plan_height, plan_bytes: of our plan; bytes are its tiles before and after a step. None without a plan.
-      plan: its text; refused: why there is none.
+      gathers: whether torch does an `all_to_all` of it by an `all_gather`, as on every mesh of CPUs; its figures are those of the gather.
+      plan_cost: of our plan, in elements of a rank; None without a plan.
+      plan_height: its largest tile, in elements.
+      plan_bytes: the most that it holds in one step, the tiles before and after it together.
+      plan: its text.
+      refused: why there is none.
       dearer: whether torch's way costs more than the plan; None without a plan.
     """
 
@@ -51,6 +60,7 @@ class Kind:
     torch_height: int | None
     torch_steps: tuple
     whole: bool
+    gathers: bool
     plan_cost: int | None
     plan_height: int | None
     plan_bytes: int | None
@@ -60,6 +70,7 @@ class Kind:
 
     @property
     def move(self):
+        """What it does, in words."""
         return f"{placements_text(self.before)} -> {placements_text(self.after)} of {list(self.shape)} over {self.mesh}"
 
 
@@ -69,9 +80,13 @@ class Record:
 
     Attributes:
       kind: what it does, a `Kind`, whose fields can be read here, too.
-      file, line: the innermost line of the program on the stack; in a backward pass that is the call of it.
-      implicit: whether an operation asked for it; backward: whether it is of a backward pass.
+      file: of the program, with the innermost line on the stack. In a backward pass it is the line whose gradient is redistributed,
+        if that was watched or torch's anomaly mode is on, and otherwise the call of the pass.
+      line: that line.
+      implicit: whether an operation asked for it.
+      backward: whether it is of a backward pass.
       compiled: whether torch.compile traced it. A compiled graph runs without any record.
+      call: of a backward pass, the line that called it; otherwise empty.
       planned: whether `optimal` or `redistribute` of this package took torch's place.
     """
 
@@ -80,6 +95,7 @@ class Record:
     line: int
     implicit: bool
     backward: bool
+    call: str
     compiled: bool
     planned: bool = False
 
@@ -95,9 +111,11 @@ class Record:
 
     @property
     def source(self):
-        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+        """`FILE:LINE`, the file without its folder."""
+        return shown(self.file, self.line)
 
     def to_dict(self):
+        """All of it as a dict, with the fields of its kind."""
         return {"source": self.source, **{key: value for key, value in asdict(self).items() if key != "kind"}, **asdict(self.kind)}
 
 
@@ -146,7 +164,7 @@ def _made_kind(current, target):
     return Kind(
         mesh=mesh, ranks=ranks_of(current.mesh), shape=shape, dtype=dtype_word(dtype), before=before, after=after,
         peak_bytes=taken and taken.held * size, end_bytes=ends * size, torch_cost=taken and taken.cost, torch_height=taken and taken.height,
-        torch_steps=steps, whole=bool(taken) and taken.height >= elements(shape) > ends, plan_cost=plan and plan.cost,
+        torch_steps=steps, gathers=bool(taken) and any(one.gathers for one in taken.steps), whole=bool(taken) and taken.height >= elements(shape) > ends, plan_cost=plan and plan.cost,
         plan_height=plan and plan.height, plan_bytes=plan_bytes, plan=plan and plan.text, refused=refused,
         dearer=None if plan is None or taken is None else taken.cost > plan.cost)
 
@@ -158,6 +176,8 @@ def is_compiling():
 
 class watch:
     """Notes every redistribute that torch does in the context: eager, backward, and those that torch.compile traces.
+
+    `str()` is a table, one row for each line of the program and kind. Nothing is printed. The context holds for all threads.
 
     Args:
       limit: the most bytes that a redistribute may hold: a number, a text such as `"512MiB"`, or `"2x"` of the larger of its
@@ -172,7 +192,10 @@ class watch:
     Attributes:
       records: a `Record` for each, in order.
 
-    `str()` is a table, one row for each line of the program and kind. Nothing is printed. The context holds for all threads.
+    >>> with rtt.watch(limit="2x") as seen:
+    ...     y = x.redistribute(placements=[Replicate(), Shard(0)])
+    >>> [(record.peak_bytes, record.plan_bytes, record.dearer) for record in seen.records]
+    [(384, 192, True)]
     """
 
     def __init__(self, limit=None, mode="record", implicit="allow", check_specs=False):
@@ -208,11 +231,19 @@ class watch:
                 warnings.warn_explicit(str(problem), RedistributeWarning, record.file, record.line)
         return self.listener(record, local, current, target, go) if self.listener else go()
 
+    def _limit(self, record):
+        """In bytes, or None."""
+        return self.bytes if self.times is None else int(self.times * record.end_bytes)
+
+    def _is_over(self, record):
+        limit = self._limit(record)
+        return limit is not None and record.held_bytes is not None and record.held_bytes > limit
+
     def _problems(self, record, local, current, target):
         if self.implicit == "forbid" and record.implicit:
             yield Implicit(f"an operation redistributes {record.move}", record)
-        limit = self.bytes if self.times is None else int(self.times * record.end_bytes)
-        if limit is not None and record.held_bytes is not None and record.held_bytes > limit:
+        if self._is_over(record):
+            limit = self._limit(record)
             ours = "" if record.plan_bytes is None or record.planned else f"; our plan {bytes_text(record.plan_bytes)}"
             yield OverLimit(f"{'our plan' if record.planned else 'torch'} holds {bytes_text(record.held_bytes)}, over the limit of {bytes_text(limit)}{ours}: {record.move}", record)
         if self.check_specs and not record.compiled:
@@ -245,12 +276,18 @@ class watch:
             counts[one] = counts.get(one, 0) + 1
         rows = [("times", "line", "from -> to", "torch holds", "plan holds", "torch costs", "plan costs", "")]
         for one, times in counts.items():
-            words = [word for word, said in (("implicit", one.implicit), ("backward", one.backward), ("compiled", one.compiled), ("planned", one.planned),
-                                             ("whole array", one.whole), ("dearer", one.dearer)) if said]
+            back = "backward" if one.call != one.source else "backward, called here"
+            words = [word for word, said in (("over limit", self._is_over(one)), ("implicit", one.implicit), (back, one.backward),
+                                             ("compiled", one.compiled), ("planned", one.planned), ("whole array", one.whole),
+                                             ("dearer", one.dearer), ("gathers", one.gathers)) if said]
             rows.append((str(times), one.source, one.move, _or(one.peak_bytes, bytes_text), _or(one.plan_bytes, bytes_text),
                          _or(one.torch_cost, str), _or(one.plan_cost, str), ", ".join(words)))
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        lines.append("costs are in elements of a rank; what is held are the tiles before and after a step together")
+        if any(one.gathers for one in counts):
+            lines.append("gathers: on a mesh of CPUs torch does an all_to_all by an all_gather, of which its figures are")
+        return "\n".join(lines)
 
 
 def _or(value, words):

@@ -16,8 +16,11 @@ class WayStep:
 
     Attributes:
       axes: the names of the mesh's axes along which it goes.
-      before, after: the placement along them.
+      before: the placement along them.
+      after: the same, after it.
       operation: `all_gather`, `all_to_all`, `reduce_scatter`, `all_reduce`, or `local` where nothing is sent.
+      gathers: whether it is an `all_to_all` that torch does by an `all_gather`, as on every mesh of CPUs. What is held and the cost are
+        those of the `all_gather` then.
       held: the tile before the step and that after it together, in elements. Padding counts.
       height: the larger of the two, in elements.
       cost: elements per rank, counted as those of a plan.
@@ -30,14 +33,23 @@ class WayStep:
     held: int
     height: int
     cost: int
+    gathers: bool = False
 
     def __str__(self):
-        return f"{self.operation} along {','.join(self.axes)}: {self.before} -> {self.after}"
+        how = " by an all_gather" if self.gathers else ""
+        return f"{self.operation}{how} along {','.join(self.axes)}: {self.before} -> {self.after}"
 
 
 @dataclass(frozen=True)
 class Way:
-    """What torch does for a redistribute: its steps, and in elements the most held at once, the largest tile and the cost."""
+    """What torch does for a redistribute.
+
+    Attributes:
+      steps: a `WayStep` for each.
+      held: the most held at once, in elements.
+      height: the largest tile, in elements.
+      cost: of all steps, in elements of a rank.
+    """
 
     steps: tuple[WayStep, ...]
     held: int
@@ -136,6 +148,7 @@ def way(current, target):
         cost = {"all_gather": padded, "all_to_all": padded if on_cpu else prod(sent), "reduce_scatter": prod(old),
                 "all_reduce": 2 * prod(old), "local": 0}[operation]
         steps.append(WayStep(tuple(names[k] for k in axes), placement_word(before), placement_word(after), operation,
-                             max(prod(old), made) if operation == "local" else prod(old) + made, max(prod(old), made, prod(new)), cost))
+                             max(prod(old), made) if operation == "local" else prod(old) + made, max(prod(old), made, prod(new)), cost,
+                             operation == "all_to_all" and on_cpu))
         height = max(height, steps[-1].height)
     return Way(tuple(steps), max([height, *(one.held for one in steps)]), height, sum(one.cost for one in steps))

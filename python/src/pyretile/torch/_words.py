@@ -6,8 +6,17 @@ from math import prod
 
 from .._ends import axis_names
 
+def of_ranks(size):
+    """Of a size that differs among the ranks of local tensor mode, that of each; otherwise None."""
+    return getattr(getattr(size, "node", None), "_local_ints", None)
+
+
 def number(size):
-    """A size as an int. One that is symbolic while torch compiles is taken at its hint, so that no guard is made of it."""
+    """A size as an int. One that is symbolic while torch compiles is taken at its hint, so that no guard is made of it, and one that
+    differs among ranks at its largest."""
+    different = of_ranks(size)
+    if different:
+        return max(different.values())
     hint = getattr(getattr(size, "node", None), "hint", None)
     return int(size) if hint is None else int(hint)
 
