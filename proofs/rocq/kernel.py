@@ -505,15 +505,15 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
   `lemma_6_5_multi` and `S12_multi` say what costs and certificates need.
 - **S13 (d) and (f)**, upper bounds of OPT and what the planner searches. Not tried in Rocq; enumeration holds them. No
   certificate depends on them.
-- **That a Program is a sequence of `along_step`.** `gathers_along` and `alltoalls_along` say it of one step along several dimensions,
-  where devices hold balanced tile maps before and after it. Open, for the other steps of the scope, and then for the sequence:
+- **That a Program is a sequence of `along_step`.** `gathers_along`, `alltoalls_along`, `gathers_one` and `alltoalls_one` say it of one
+  step, where devices hold balanced tile maps before and after it. Open, for the other steps of the scope, and then for the sequence:
 
   ```coq
   known D (size g) m -> good_groups D m -> divisible D (size g) S m -> balanced g s -> balanced g s' ->
   lies s S -> lies s' (after the_one S m) -> exists p, along_step g p s s'
   ```
 
-  with m an `allgather`, an `alltoall` or a `dynslice` into equal pieces, an `allpermute` or pairs. Not tried. A Program that is right may
+  with m a `dynslice` into at least two equal pieces, an `allpermute`, or pairs. Not tried. A Program that is right may
   pass states that are no tile maps, such as a gather in another order that a later step repairs. No theorem counts these.
 - **Certificates of sums** (PS1, PS5), **facts**, and **U1 to U3**. Not tried in Rocq; solvers prove parts of them.
 - **Merging** of steps over the same dimensions (Sec. 7.1, E21). Not tried in Rocq; solvers prove it.

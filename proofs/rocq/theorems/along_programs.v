@@ -91,6 +91,48 @@ by have := congr1 (fun t => nth 0 t i) eq; rewrite /f !nth_each.
 Qed.
 End Rows.
 
+(* Along one dimension: tiles of one shape, one behind the other.               *)
+Lemma joined_one (V : Type) (total : seq V -> V) i n w (ts : seq (tile V)) : size ts = n -> i < size w -> all (leq 1) w ->
+  map (@shape V) ts = nseq n w -> 0 < n -> same (joined total i ts) (side_by_side total [:: i] [:: n] ts).
+Proof.
+move=> zt iw w0 sE n0; have wpos k : k < size w -> 0 < nth 0 w k by move=> kw; have := all_nthP 0 w0 k kw.
+have hE : shape (head (nowhere total) ts) = w by case: ts zt sE => [|t ts] /=; [lia|case: n n0 => // n _ _ []].
+have full : empty w = false by apply/negP => h; have := allP w0 0 h.
+have partsE k : parts_along [:: i] [:: n] k = if i == k then n else 1 by rewrite parts_cons muln1.
+have partE p k : p < n -> part_along [:: i] [:: n] p k = if i == k then p else 0.
+  by move=> pn; rewrite part_cons /= divn1 muln1; case: eqP => _; rewrite ?addn0.
+have shE : shape (joined total i ts) = upd w i (n * nth 0 w i) by rewrite /= sE joined_shape_nseq // /check.joined_alike full.
+split.
+  rewrite shE /side_by_side hE /=; apply: (@eq_from_nth _ 0); first by rewrite size_upd size_map size_iota.
+  move=> k; rewrite size_upd => kw; rewrite nth_each // partsE nth_upd iw andbT (eq_sym k i).
+  by case: eqP => [->|_]; rewrite ?muln1 // mulnC.
+move=> l; rewrite shE => /insideP[zl ll]; rewrite size_upd in zl ll.
+have li : nth 0 l i < n * nth 0 w i by have := ll i iw; rewrite nth_upd_eq.
+have -> : elem (joined total i ts) l = elem (nth (nowhere total) ts (nth 0 l i %/ nth 0 w i)) (upd l i (nth 0 l i %% nth 0 w i)).
+  have -> : elem (joined total i ts) l = let: (p, y) := locate [seq nth 0 (shape a) i | a <- ts] (nth 0 l i) in
+    elem (nth (nowhere total) ts p) (upd l i y) by [].
+  have -> : [seq nth 0 (shape a) i | a <- ts] = nseq n (nth 0 w i) by rewrite (map_comp (fun c => nth 0 c i)) sE map_nseq.
+  by rewrite locate_nseq // edivn_def.
+have pn : nth 0 l i %/ nth 0 w i < n by rewrite ltn_divLR ?wpos.
+set p := nth 0 l i %/ nth 0 w i in pn *.
+have lE : l = [seq part_along [:: i] [:: n] p k * nth 0 w k + nth 0 (upd l i (nth 0 l i %% nth 0 w i)) k | k <- iota 0 (size w)].
+  apply: (@eq_from_nth _ 0) => [|k]; rewrite ?size_map ?size_iota zl // => kw; rewrite nth_each // partE // nth_upd zl iw andbT (eq_sym k i).
+  by case: eqP => [<-|_]; rewrite ?mul0n // /p -divn_eq.
+rewrite /side_by_side hE /=.
+have -> : [seq nth 0 l k %/ nth 0 w k | k <- iota 0 (size w)] = [seq part_along [:: i] [:: n] p k | k <- iota 0 (size w)].
+  apply/eq_in_map => k; rewrite mem_iota /= => kw; rewrite partE //; case: (i =P k) => [<-//|ne].
+  by rewrite divn_small //; have := ll k kw; rewrite nth_upd_ne // eq_sym; apply/eqP.
+have -> : [seq nth 0 l k %% nth 0 w k | k <- iota 0 (size w)] = upd l i (nth 0 l i %% nth 0 w i).
+  apply: (@eq_from_nth _ 0) => [|k]; rewrite ?size_upd ?size_map ?size_iota ?zl // => kw; rewrite nth_each // nth_upd zl iw andbT.
+  case: eqP => [->//|/eqP ne]; rewrite modn_small //; have := ll k kw; rewrite nth_upd_ne //.
+congr (elem (nth _ _ _) _); rewrite muln1; set f := fun p => [seq part_along [:: i] [:: n] p k | k <- iota 0 (size w)].
+have -> : [seq part_along [:: i] [:: n] p k | k <- iota 0 (size w)] = nth [::] [seq f p | p <- iota 0 n] p.
+  by rewrite (nth_map 0) ?size_iota // nth_iota.
+rewrite index_uniq ?size_map ?size_iota // map_inj_in_uniq ?iota_uniq // => q q'.
+rewrite !mem_iota !add0n => /andP[_ lq] /andP[_ lq'] eq.
+by have := congr1 (fun t => nth 0 t i) eq; rewrite /f !nth_each // !partE // eqxx.
+Qed.
+
 Section Steps.
 Variables (D : nat) (g : seq nat).
 Hypothesis D0 : 0 < D.
@@ -137,7 +179,7 @@ Hypotheses (len : forall row, row \in G -> size row = row_length G) (once_each :
 Hypothesis dv : forall d i, d < D -> i < r -> parts_along splits ms i %| nth 0 (shape (S d)) i.
 Hypotheses (bs : balanced s) (bs' : balanced s') (ls : lies s S) (ls' : lies s' S').
 Variable taken : nat -> tile (seq nat) -> tile (seq nat).
-Hypothesis takes : forall d a, same (taken d a) (piece_along splits ms (seat_of G d) a).
+Hypothesis takes : forall d e, d < D -> e < D -> same (taken d (S e)) (piece_along splits ms (seat_of G d) (S e)).
 Hypothesis joins : forall d, d < D -> S' d = side_by_side the_one dims ms [seq taken d (S e) | e <- row_of G d].
 Local Notation c := s.1.
 Variable w : seq nat.
@@ -173,7 +215,8 @@ Proof. by move=> kr; have := all_nthP 0 w_pos k; rewrite size_w => /(_ kr). Qed.
 Let head_shape (d : 'I_D) : shape (head (nowhere the_one) [seq taken d (S e) | e <- row_of G d]) = w.
 Proof.
 have [_ id _ lt] := D_row d; case: (row_of G d) id lt => // e row _ lt.
-have [-> _] := takes d (S e); rewrite wE /= (lies_shape ls) //; apply: lt; exact: mem_head.
+have eD : e < D by apply: lt; exact: mem_head.
+by have [-> _] := takes (ltn_ord d) eD; rewrite wE /= (lies_shape ls).
 Qed.
 
 Lemma joined_tile : s'.1 = [seq nth 0 w i * parts_along dims ms i | i <- iota 0 r].
@@ -197,7 +240,7 @@ rewrite joins // (side_by_side_at (r := r) pos zd ld (head_shape d)) // (nth_map
 set e := nth 0 (row_of G d) p; have eD : e < D by apply: lt; rewrite /e mem_nth ?zr.
 have z : inside w (nseq r 0).
   by apply/insideP; rewrite size_nseq size_w; split=> // k kr; rewrite nth_nseq kr; exact: w_nth.
-have [sh ->] := takes d (S e); last by rewrite sh /= (lies_shape ls) // -wE.
+have [sh ->] := takes (ltn_ord d) eD; last by rewrite sh /= (lies_shape ls) // -wE.
 rewrite /= (lies_shape ls) // -wE size_w.
 have ip : inside c [seq part_along splits ms (seat_of G d) k * nth 0 w k + nth 0 (nseq r 0) k | k <- iota 0 r].
   apply/insideP; rewrite size_map size_iota (map_size bs); split=> // k kr; rewrite nth_each // nth_nseq kr addn0 extents // mulnC.
@@ -248,8 +291,8 @@ move=> /and3P[/eqP zd ld pos] [len once_each pm] bs bs' ls ls'.
 have dv d i : d < D -> i < r -> parts_along [::] ms i %| nth 0 (shape (S d)) i by rewrite /parts_along /those_of /= dvd1n.
 have ext : extents_along [::] ms s.1 = s.1.
   apply: (@eq_from_nth _ 0); rewrite size_extents // => i ir; rewrite nth_each // /parts_along /those_of /= divn1 //.
-have takes d (a : tile (seq nat)) : same a (piece_along [::] ms (seat_of (rows_of t) d) a).
-  by have [sh el] := piece_whole ms (seat_of (rows_of t) d) a; split=> [|l il]; rewrite ?el ?sh.
+have takes d e : d < D -> e < D -> same (S e) (piece_along [::] ms (seat_of (rows_of t) d) (S e)).
+  by move=> _ _; have [sh el] := piece_whole ms (seat_of (rows_of t) d) (S e); split=> [|l il]; rewrite ?el ?sh.
 have joins d : d < D -> after the_one S (Allgather_dims dims ms t) d = side_by_side the_one dims ms [seq S e | e <- row_of (rows_of t) d] by [].
 have parts := joined_parts (taken := fun _ a => a) pos zd ld len once_each pm dv bs bs' ls ls' takes joins (esym ext).
 have shapeE := joined_tile (taken := fun _ a => a) len once_each pm bs ls ls' takes joins (esym ext).
@@ -271,29 +314,28 @@ rewrite muln1 addn0 => <-; have n0 := parts_gt0 dims i pos.
 by rewrite divnMDl // divn_small ?addn0 // part_lt.
 Qed.
 
-Theorem alltoalls_along (splits concats ms : seq nat) (t : table) s s' S :
-  known D r (Alltoall_dims splits concats ms t) -> good_groups D (Alltoall_dims splits concats ms t) ->
-  divisible D r S (Alltoall_dims splits concats ms t) ->
-  balanced s -> balanced s' -> lies s S -> lies s' (after the_one S (Alltoall_dims splits concats ms t)) ->
+Lemma alltoall_steps G splits concats ms s s' S S' (taken : nat -> tile (seq nat) -> tile (seq nat)) :
+  size splits = size ms -> all (gtn r) splits -> all (leq 1) ms -> size concats = size ms -> all (gtn r) concats ->
+  (forall row, row \in G -> size row = row_length G) -> each_once D (flatten G) -> prodn ms = row_length G ->
+  (forall d i, d < D -> i < r -> parts_along splits ms i %| nth 0 (shape (S d)) i) ->
+  balanced s -> balanced s' -> lies s S -> lies s' S' ->
+  (forall d e, d < D -> e < D -> same (taken d (S e)) (piece_along splits ms (seat_of G d) (S e))) ->
+  (forall d, d < D -> S' d = side_by_side the_one concats ms [seq taken d (S e) | e <- row_of G d]) ->
   along_step g (along_alltoall (moved_digits splits concats ms)) s s'.
 Proof.
-move=> /andP[/and3P[/eqP zs lsp pos] /and3P[/eqP zd ld _]] [len once_each pm] dv bs bs' ls ls'.
-have takes d (a : tile (seq nat)) : same (piece_along splits ms (seat_of (rows_of t) d) a) (piece_along splits ms (seat_of (rows_of t) d) a) by split.
-have joins d : d < D -> after the_one S (Alltoall_dims splits concats ms t) d =
-  side_by_side the_one concats ms [seq piece_along splits ms (seat_of (rows_of t) d) (S e) | e <- row_of (rows_of t) d] by [].
-have dv' d i : d < D -> i < r -> parts_along splits ms i %| nth 0 (shape (S d)) i := dv d i.
-have parts := joined_parts (taken := fun d a => piece_along splits ms (seat_of (rows_of t) d) a) pos zd ld len once_each pm dv' bs bs' ls ls' takes joins erefl.
-have either := loses_or_gains (taken := fun d a => piece_along splits ms (seat_of (rows_of t) d) a) pos zd ld len once_each pm dv' bs bs' ls ls' takes joins erefl.
-have shapeE := joined_tile (taken := fun d a => piece_along splits ms (seat_of (rows_of t) d) a) len once_each pm bs ls ls' takes joins erefl.
+move=> zs lsp pos zd ld len once_each pm dv bs bs' ls ls' takes joins.
+have parts := joined_parts pos zd ld len once_each pm dv bs bs' ls ls' takes joins erefl.
+have either := loses_or_gains pos zd ld len once_each pm dv bs bs' ls ls' takes joins erefl.
+have shapeE := joined_tile len once_each pm bs ls ls' takes joins erefl.
 have onto_c k : k < r -> parts_along splits ms k %| nth 0 s.1 k.
-  by move=> kr; have := dv' _ k (ltn_ord (Ordinal D0)) kr; rewrite (lies_shape ls).
+  by move=> kr; have := dv _ k (ltn_ord (Ordinal D0)) kr; rewrite (lies_shape ls).
 have lost k : k < r -> nth 0 s'.1 k = nth 0 s.1 k * parts_along concats ms k %/ parts_along splits ms k.
   move=> kr; rewrite shapeE !nth_each ?(map_size bs) // -{2}(divnK (onto_c k kr)).
   by rewrite mulnAC mulnK // parts_gt0.
-have nth_t (d : 'I_D) k : k < r -> nth 0 (s'.2 d) k = nth 0 (s.2 d) k %/ parts_along concats ms k * parts_along splits ms k + part_along splits ms (seat_of (rows_of t) d) k
-   /\ part_along concats ms (seat_of (rows_of t) d) k = nth 0 (s.2 d) k %% parts_along concats ms k.
+have nth_t (d : 'I_D) k : k < r -> nth 0 (s'.2 d) k = nth 0 (s.2 d) k %/ parts_along concats ms k * parts_along splits ms k + part_along splits ms (seat_of G d) k
+   /\ part_along concats ms (seat_of G d) k = nth 0 (s.2 d) k %% parts_along concats ms k.
   move=> kr; have [ig id] := row_of_mem once_each (ltn_ord d).
-  have lq : seat_of (rows_of t) d < prodn ms by rewrite pm -(len _ ig) index_mem.
+  have lq : seat_of G d < prodn ms by rewrite pm -(len _ ig) index_mem.
   have := parts d _ k lq kr; rewrite nth_index // tile_at_ord.
   have := part_lt concats k pos lq; have := part_lt splits k pos lq; have := either k kr.
   case/orP=> /eqP->; rewrite ?muln1 ltnS leqn0.
@@ -313,8 +355,114 @@ move=> d; apply: (@eq_from_nth _ 0); first by rewrite /= size_alltoall_along (ba
 move=> k; rewrite (balanced_size d bs') (map_size bs') => kr.
 rewrite /= nth_alltoall_along ?(balanced_size d bs) ?(map_size bs) // off_moved //.
 have [ig id] := row_of_mem once_each (ltn_ord d).
-rewrite (@onto_number_moved splits concats ms _ k _ (seat_of (rows_of t) d)) ?zs ?zd //; first by have [-> _] := nth_t d k kr.
+rewrite (@onto_number_moved splits concats ms _ k _ (seat_of G d)) ?zs ?zd //; first by have [-> _] := nth_t d k kr.
   by rewrite pm -(len _ ig) index_mem.
 by move=> i ic; have [_ ->] := nth_t d i (allP ld i ic).
+Qed.
+
+Theorem alltoalls_along (splits concats ms : seq nat) (t : table) s s' S :
+  known D r (Alltoall_dims splits concats ms t) -> good_groups D (Alltoall_dims splits concats ms t) ->
+  divisible D r S (Alltoall_dims splits concats ms t) ->
+  balanced s -> balanced s' -> lies s S -> lies s' (after the_one S (Alltoall_dims splits concats ms t)) ->
+  along_step g (along_alltoall (moved_digits splits concats ms)) s s'.
+Proof.
+move=> /andP[/and3P[/eqP zs lsp pos] /and3P[/eqP zd ld _]] [len once_each pm] dv bs bs' ls ls'.
+apply: (alltoall_steps (taken := fun d a => piece_along splits ms (seat_of (rows_of t) d) a)) zs lsp pos zd ld len once_each pm dv bs bs' ls ls' _ _ => //.
+Qed.
+
+(* ---- along one dimension ----                                                *)
+Lemma lies_same s S S' : (forall d, d < D -> same (S d) (S' d)) -> lies s S -> lies s S'.
+Proof.
+move=> e ls d; have [sh el] := e d (ltn_ord d); have [sh' el'] := ls d.
+by split=> [|l il]; [rewrite -sh|rewrite -el -?el' ?sh].
+Qed.
+
+Lemma row_pos t : (forall row, row \in rows_of t -> size row = row_length (rows_of t)) -> each_once D (flatten (rows_of t)) ->
+  0 < row_length (rows_of t).
+Proof.
+move=> len once_each; have [ig id] := row_of_mem once_each D0; rewrite -(len _ ig).
+by case: (row_of _ _) id.
+Qed.
+
+Theorem gathers_one (i : nat) (t : table) s s' S : known D r (Allgather i t) -> good_groups D (Allgather i t) ->
+  balanced s -> balanced s' -> lies s S -> lies s' (after the_one S (Allgather i t)) ->
+  along_step g (along_gather [seq parts_along [:: i] [:: row_length (rows_of t)] k | k <- iota 0 r]) s s'.
+Proof.
+move=> kn [len once_each _] bs bs' ls ls'; have n0 := row_pos len once_each; have ir : i < r := kn.
+apply: (@gathers_along [:: i] [:: row_length (rows_of t)] t s s' S) => //.
+- by rewrite /known /known_digits /= ir n0.
+- by split=> //=; rewrite muln1.
+apply: lies_same ls' => d dD; have [ig id] := row_of_mem once_each dD.
+have sE : map (@shape (seq nat)) [seq S e | e <- row_of (rows_of t) d] = nseq (row_length (rows_of t)) s.1.
+  apply: (@eq_from_nth _ [::]); rewrite !size_map ?size_nseq ?len // => k kn'.
+  rewrite nth_nseq kn' -map_comp (nth_map 0) ?len //= (lies_shape ls) //.
+  have ie : nth 0 (row_of (rows_of t) d) k \in row_of (rows_of t) d by rewrite mem_nth ?len.
+  have : nth 0 (row_of (rows_of t) d) k \in flatten (rows_of t) by apply/flattenP; exists (row_of (rows_of t) d).
+  by rewrite (perm_mem once_each) mem_iota.
+apply: (@joined_one _ the_one i (row_length (rows_of t)) s.1) sE n0; first by rewrite size_map len.
+  by rewrite (map_size bs).
+exact: map_pos bs.
+Qed.
+
+Lemma piece_one n q j w (a : tile (seq nat)) : shape a = w -> all (leq 1) w -> j < size w -> n %| nth 0 w j -> q < n ->
+  same (piece Equal n q j a) (piece_along [:: j] [:: n] q a) /\ all (leq 1) (extents_along [:: j] [:: n] w).
+Proof.
+move=> sw w0 jw dv qn; have wpos k : k < size w -> 0 < nth 0 w k by move=> kw; have := all_nthP 0 w0 k kw.
+have n0 : 0 < n by apply: leq_ltn_trans qn.
+have partsE k : parts_along [:: j] [:: n] k = if j == k then n else 1 by rewrite parts_cons muln1.
+have partE k : part_along [:: j] [:: n] q k = if j == k then q else 0.
+  by rewrite part_cons /= divn1 muln1; case: eqP => _; rewrite ?addn0.
+have eE : upd w j (nth 0 w j %/ n) = extents_along [:: j] [:: n] w.
+  apply: (@eq_from_nth _ 0); first by rewrite size_upd size_extents.
+  move=> k; rewrite size_upd => kw; rewrite nth_each // partsE nth_upd jw andbT (eq_sym k j).
+  by case: eqP => [->|_]; rewrite ?divn1.
+have pos : all (leq 1) (extents_along [:: j] [:: n] w).
+  apply/(all_nthP 0) => k; rewrite size_extents => kw; rewrite nth_each // partsE; case: eqP => [<-|_]; last by rewrite divn1 wpos.
+  by rewrite divn_gt0 // dvdn_leq // wpos.
+have full : empty (extents_along [:: j] [:: n] w) = false by apply/negP => h; have := allP pos 0 h.
+have shE : shape (piece Equal n q j a) = extents_along [:: j] [:: n] w by rewrite /= /piece_shape /= sw eE /tidy full.
+split=> //; split; first by rewrite shE /= sw.
+move=> l; rewrite shE => /insideP[zl _]; rewrite size_extents in zl.
+rewrite [RHS]/= sw size_extents [LHS]/= sw; congr (elem a _).
+apply: (@eq_from_nth _ 0) => [|k]; rewrite size_upd ?size_map ?size_iota zl // => kw.
+rewrite [RHS]nth_each // nth_each // partE partsE nth_upd zl jw andbT (eq_sym k j).
+by case: eqP => [<-|_]; rewrite ?mul0n.
+Qed.
+
+Theorem alltoalls_one (j i : nat) (t : table) s s' S : known D r (Alltoall Equal j i t) -> good_groups D (Alltoall Equal j i t) ->
+  divisible D r S (Alltoall Equal j i t) -> balanced s -> balanced s' -> lies s S -> lies s' (after the_one S (Alltoall Equal j i t)) ->
+  along_step g (along_alltoall [:: (i, j, row_length (rows_of t))]) s s'.
+Proof.
+move=> /andP[jr ir] [len once_each _] dv bs bs' ls ls'; have n0 := row_pos len once_each.
+have dvd e : e < D -> (row_length (rows_of t)) %| nth 0 s.1 j by move=> eD; have := dv e eD; rewrite (lies_shape ls).
+have seat_lt d : d < D -> seat_of (rows_of t) d < (row_length (rows_of t)).
+  by move=> dD; have [ig id] := row_of_mem once_each dD; rewrite -(len _ ig) index_mem.
+have jw : j < size s.1 by rewrite (map_size bs).
+have takes d e : d < D -> e < D ->
+    same (piece Equal (row_length (rows_of t)) (seat_of (rows_of t) d) j (S e)) (piece_along [:: j] [:: (row_length (rows_of t))] (seat_of (rows_of t) d) (S e)).
+  by move=> dD eD; have [] := piece_one (lies_shape ls eD) (map_pos bs) jw (dvd e eD) (seat_lt d dD).
+pose S' d := side_by_side the_one [:: i] [:: (row_length (rows_of t))] [seq piece Equal (row_length (rows_of t)) (seat_of (rows_of t) d) j (S e) | e <- row_of (rows_of t) d].
+have ls2 : lies s' S'.
+  apply: lies_same ls' => d dD; have [ig id] := row_of_mem once_each dD.
+  have [_ pos] := piece_one (lies_shape ls dD) (map_pos bs) jw (dvd d dD) (seat_lt d dD).
+  have sE : map (@shape (seq nat)) [seq piece Equal (row_length (rows_of t)) (seat_of (rows_of t) d) j (S e) | e <- row_of (rows_of t) d] =
+            nseq (row_length (rows_of t)) (extents_along [:: j] [:: (row_length (rows_of t))] s.1).
+    apply: (@eq_from_nth _ [::]); rewrite !size_map ?size_nseq ?len // => k kn.
+    rewrite nth_nseq kn -map_comp (nth_map 0) ?len // [LHS]/=.
+    have ie : nth 0 (row_of (rows_of t) d) k \in row_of (rows_of t) d by rewrite mem_nth ?len.
+    have eD : nth 0 (row_of (rows_of t) d) k < D.
+      have : nth 0 (row_of (rows_of t) d) k \in flatten (rows_of t) by apply/flattenP; exists (row_of (rows_of t) d).
+      by rewrite (perm_mem once_each) mem_iota.
+    by have [sh _] := takes d _ dD eD; rewrite -[LHS]/(shape (piece Equal (row_length (rows_of t)) _ j (S _))) sh /= (lies_shape ls).
+  apply: (@joined_one _ the_one i (row_length (rows_of t)) (extents_along [:: j] [:: (row_length (rows_of t))] s.1)) sE n0; first by rewrite size_map len.
+    by rewrite size_extents (map_size bs).
+  exact: pos.
+apply: (@alltoall_steps (rows_of t) [:: j] [:: i] [:: (row_length (rows_of t))] s s' S S' (fun d a => piece Equal (row_length (rows_of t)) (seat_of (rows_of t) d) j a)) => //=.
+- by rewrite jr.
+- by rewrite n0.
+- by rewrite ir.
+- by rewrite muln1.
+move=> d k dD kr; rewrite parts_cons muln1; case: eqP => [<-|_]; last by rewrite dvd1n.
+by rewrite (lies_shape ls) // (dvd d dD).
 Qed.
 End Steps.
