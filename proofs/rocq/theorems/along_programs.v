@@ -405,7 +405,8 @@ exact: map_pos bs.
 Qed.
 
 Lemma piece_one n q j w (a : tile (seq nat)) : shape a = w -> all (leq 1) w -> j < size w -> n %| nth 0 w j -> q < n ->
-  same (piece Equal n q j a) (piece_along [:: j] [:: n] q a) /\ all (leq 1) (extents_along [:: j] [:: n] w).
+  [/\ same (piece Equal n q j a) (piece_along [:: j] [:: n] q a), all (leq 1) (extents_along [:: j] [:: n] w)
+    & extents_along [:: j] [:: n] w = upd w j (nth 0 w j %/ n)].
 Proof.
 move=> sw w0 jw dv qn; have wpos k : k < size w -> 0 < nth 0 w k by move=> kw; have := all_nthP 0 w0 k kw.
 have n0 : 0 < n by apply: leq_ltn_trans qn.
@@ -444,7 +445,7 @@ have takes d e : d < D -> e < D ->
 pose S' d := side_by_side the_one [:: i] [:: (row_length (rows_of t))] [seq piece Equal (row_length (rows_of t)) (seat_of (rows_of t) d) j (S e) | e <- row_of (rows_of t) d].
 have ls2 : lies s' S'.
   apply: lies_same ls' => d dD; have [ig id] := row_of_mem once_each dD.
-  have [_ pos] := piece_one (lies_shape ls dD) (map_pos bs) jw (dvd d dD) (seat_lt d dD).
+  have [_ pos _] := piece_one (lies_shape ls dD) (map_pos bs) jw (dvd d dD) (seat_lt d dD).
   have sE : map (@shape (seq nat)) [seq piece Equal (row_length (rows_of t)) (seat_of (rows_of t) d) j (S e) | e <- row_of (rows_of t) d] =
             nseq (row_length (rows_of t)) (extents_along [:: j] [:: (row_length (rows_of t))] s.1).
     apply: (@eq_from_nth _ [::]); rewrite !size_map ?size_nseq ?len // => k kn.
@@ -464,5 +465,75 @@ apply: (@alltoall_steps (rows_of t) [:: j] [:: i] [:: (row_length (rows_of t))] 
 - by rewrite muln1.
 move=> d k dD kr; rewrite parts_cons muln1; case: eqP => [<-|_]; last by rewrite dvd1n.
 by rewrite (lies_shape ls) // (dvd d dD).
+Qed.
+
+Theorem slices_one (j : nat) (t : table) s s' S : known D r (Dynslice Equal j t) -> good_groups D (Dynslice Equal j t) ->
+  divisible D r S (Dynslice Equal j t) -> 1 < row_length (rows_of t) ->
+  balanced s -> balanced s' -> lies s S -> lies s' (after the_one S (Dynslice Equal j t)) ->
+  along_step g (along_slice j (row_length (rows_of t))) s s'.
+Proof.
+move=> kn [len once_each _] dv n1 bs bs' ls ls'; have jr : j < r := kn.
+have jw : j < size s.1 by rewrite (map_size bs).
+have dvd : row_length (rows_of t) %| nth 0 s.1 j by have := dv 0 D0; rewrite (lies_shape ls).
+have seat_lt (d : 'I_D) : seat_of (rows_of t) d < row_length (rows_of t).
+  by have [ig id] := row_of_mem once_each (ltn_ord d); rewrite -(len _ ig) index_mem.
+have cut (d : 'I_D) := piece_one (lies_shape ls (ltn_ord d)) (map_pos bs) jw dvd (seat_lt d).
+have eC : s'.1 = upd s.1 j (nth 0 s.1 j %/ row_length (rows_of t)).
+  have [[sh _] _ <-] := cut (Ordinal D0); rewrite -(lies_shape ls' (ltn_ord (Ordinal D0))).
+  by rewrite -[LHS]/(shape (piece Equal _ _ j (S _))) sh /= (lies_shape ls).
+split=> //; split; first by apply/wsliceP; split; [exact: balanced_localtype bs|exact: n1|split; [exact: jw|exact: dvd|exact: balanced_localtype bs'|exact: eC]].
+split=> //; exists (fun d : 'I_D => seat_of (rows_of t) d); split; first exact: seat_lt.
+move=> d; apply: (@eq_from_nth _ 0); first by rewrite size_slice (balanced_size d bs) (balanced_size d bs') eC size_upd.
+move=> i; rewrite (balanced_size d bs') (map_size bs') => ir.
+have := lies_at d bs' ls' (inside_start bs') ir; set w := nth 0 s.1 j %/ row_length (rows_of t).
+have w0 : 0 < w by have := map_nth_pos bs' jr; rewrite eC nth_upd_eq.
+have cE : nth 0 s.1 j = w * row_length (rows_of t) by rewrite divnK.
+set l := upd (nseq r 0) j (seat_of (rows_of t) d * w + 0).
+have il : inside s.1 l.
+  apply/insideP; rewrite size_upd size_nseq (map_size bs); split=> // k kr; rewrite nth_upd size_nseq jr andbT.
+  case: eqP => [->|_]; last by rewrite nth_nseq kr map_nth_pos.
+  by rewrite addn0 cE mulnC ltn_pmul2l // seat_lt.
+have -> : elem (after the_one S (Dynslice Equal j t) d) (nseq r 0) = elem (S d) l.
+  rewrite -[LHS]/(elem (S d) (upd (nseq r 0) j (seat_of (rows_of t) d * (nth 0 (shape (S d)) j %/ row_length (rows_of t)) + nth 0 (nseq r 0) j))).
+  by rewrite (lies_shape ls) // nth_nseq jr.
+rewrite (lies_at d bs ls il ir) eC /l /slice_tile !nth_upd size_nseq jr jw (balanced_size d bs) jw !andbT.
+rewrite nth_nseq ir; case: eqP => [->|_]; last first.
+  by rewrite !addn0 => /eqP; rewrite eqn_pmul2l ?map_nth_pos // => /eqP.
+rewrite !addn0 -/w => e; apply/eqP; rewrite -(eqn_pmul2l w0) -e cE mulnDr; apply/eqP.
+by rewrite -mulnA (mulnC (row_length (rows_of t))) (mulnC _ w).
+Qed.
+
+(* ---- permutations ----                                                       *)
+Lemma lies_tile s s' S S' (d e : 'I_D) : balanced s -> balanced s' -> lies s S -> lies s' S' -> S' d = S e ->
+  s'.1 = s.1 /\ s'.2 d = s.2 e.
+Proof.
+move=> bs bs' ls ls' eS; have eC : s'.1 = s.1.
+  by rewrite -(lies_shape ls' (ltn_ord d)) eS (lies_shape ls).
+split=> //; apply: (@eq_from_nth _ 0); first by rewrite (balanced_size d bs') (balanced_size e bs) eC.
+move=> i; rewrite (balanced_size d bs') (map_size bs') => ir.
+have := lies_at d bs' ls' (inside_start bs') ir; have := lies_at e bs ls (inside_start bs) ir.
+rewrite eS eC => -> /addIn /eqP; rewrite eqn_pmul2l ?map_nth_pos // => /eqP.
+by [].
+Qed.
+
+Lemma permutes (pi : 'I_D -> 'I_D) s s' S S' : injective pi -> balanced s -> balanced s' -> lies s S -> lies s' S' ->
+  (forall d : 'I_D, S' d = S (pi d)) -> along_step g along_permute s s'.
+Proof.
+move=> inj bs bs' ls ls' e; split=> //; split; first by have [] := lies_tile bs bs' ls ls' (e (Ordinal D0)).
+by exists pi => [|d]; [exact: injF_bij|have [_ ->] := lies_tile bs bs' ls ls' (e d)].
+Qed.
+
+Theorem permutes_source (t : table) s s' S : good_permutation D (Allpermute t) -> balanced s -> balanced s' -> lies s S ->
+  lies s' (after the_one S (Allpermute t)) -> along_step g along_permute s s'.
+Proof.
+move=> each bs bs' ls ls'; have {}each : perm_eq (row_of_one t) (iota 0 D) := each.
+have zs : size (row_of_one t) = D by rewrite (perm_size each) size_iota.
+have lt (d : 'I_D) : nth 0 (row_of_one t) d < D.
+  have : nth 0 (row_of_one t) d \in row_of_one t by rewrite mem_nth ?zs.
+  by rewrite (perm_mem each) mem_iota.
+have un : uniq (row_of_one t) by rewrite (perm_uniq each) iota_uniq.
+apply: (@permutes (fun d => Ordinal (lt d)) s s' S _ _ bs bs' ls ls') => // d e /(congr1 val) /= eq.
+have := nth_uniq 0 (i := d) (j := e) _ _ un; rewrite zs => /(_ (ltn_ord d) (ltn_ord e)); rewrite eq eqxx => /esym/eqP.
+exact: val_inj.
 Qed.
 End Steps.
