@@ -2,6 +2,7 @@
 (*                                                                              *)
 (* The state is not written out: what a device holds at a local index is traced *)
 (* back through the steps to the start, or to the last claim by `map` that held.*)
+(* Where blocks of elements move whole, one of each is traced.                  *)
 (* check_correct.v proves that this is what meaning.v says.                     *)
 From mathcomp Require Import all_ssreflect.
 Require Import notation program meaning lookup.
@@ -93,6 +94,46 @@ Fixpoint trace (hs : seq turn) (b : tree holding) (d : nat) (l : seq nat) : V :=
   end.
 Definition elem_at (s : run) (d : nat) (l : seq nat) : V := trace (hops s) (base s) d l.
 End Elements.
+
+(* ---- blocks that move whole ----                                             *)
+
+(* What the numbers are multiples of that a step adds to indices along dimension*)
+(* i, or divides them by, or compares them with; 1 where that is not looked at. *)
+Section Grain.
+Variable rank : nat.
+Implicit Types (i : nat) (k : option cutting).
+
+Definition cut_grain k (q i : nat) (m : seq nat) : nat :=
+  if k is Some (Cutting c n j) then if j == i then (bounds c n (nth 0 m j) q).1 else 0 else 0.
+Definition seat_grain (joins : nat) k i (x : option (row * nat)) : nat :=
+  if x is Some (Row _ ms like, q) then
+    let m := head [::] ms in
+    if like then gcdn (if joins == i then nth 0 (part_shape k q m) i else 0) (cut_grain k q i m) else 1
+  else 0.
+Definition spot_grain i (x : option spot) : nat :=
+  if x is Some (Spot _ w b) then if size w == rank then gcdn (nth 0 w i) (nth 0 b i) else 1 else 0.
+Definition transfer_grain i (x : transfer) : nat :=
+  if [&& size (put x) == rank, size (got x) == rank & size (box x) == rank]
+  then gcdn (nth 0 (put x) i) (gcdn (nth 0 (got x) i) (nth 0 (box x) i)) else 1.
+Definition hop_grain (h : hop) i : nat :=
+  match h with
+  | Hop_cut j begins => if j == i then tree_gcd id begins else 0
+  | Hop_join j k seats => tree_gcd (seat_grain j k i) seats
+  | Hop_along _ _ spots => tree_gcd (spot_grain i) spots
+  | Hop_permute _ => 0
+  | Hop_exchange transfers => tree_gcd (foldr (fun x g => gcdn (transfer_grain i x) g) 0) transfers
+  end.
+Definition turn_grain i (t : turn) : nat := if t is Moved h then hop_grain h i else 1.
+
+(* Where indices are listed, blocks are single ones.                            *)
+Definition holding_grain i (h : holding) : nat :=
+  if h is Sides ss then if nth (meaning.Run 0 0) ss i is These _ then 1 else 0 else 0.
+Definition held_grain (h : tree holding) i : nat := tree_gcd (holding_grain i) h.
+Definition run_grain (s : run) i : nat :=
+  gcdn (held_grain (base s) i) (foldr (fun t g => gcdn (turn_grain i t) g) 0 (hops s)).
+Definition grain (s : run) : seq nat := mkseq (run_grain s) rank.
+Definition grain_beside (h : tree holding) (s : run) : seq nat := mkseq (fun i => gcdn (held_grain h i) (run_grain s i)) rank.
+End Grain.
 
 Definition same_way (a b : addition) : bool :=
   match a, b with Sum, Sum | Max, Max | Min, Min | Stack, Stack => true | _, _ => false end.
@@ -288,16 +329,18 @@ Section Claims.
 (* hold what a tiling says.                                                     *)
 Variables (V : Type) (total : seq V -> V) (start : tree holding -> nat -> seq nat -> V).
 Variables (is_of : V -> seq nat -> bool) (agrees : run -> tiling -> option run).
+Variable blocks_of : run -> seq nat.   (* blocks of elements that go by index *)
 Local Notation elem_at := (elem_at total start).
 
 Definition at_claim_ok s (st : step) : bool :=
   if at_claim st is Some rows then
     let bases := of_seq [::] rows in
     let cs := of_seq [::] (if shapes_claim st is Some cs then cs else [::]) in
+    let g := blocks_of s in
     below D (fun d =>
       let c := shape_at s d in let b := get [::] bases d in
       (if shapes_claim st is Some _ then get [::] cs d == c else true) &&
-      every c (fun l => is_of (elem_at s d l) (plus b l)))
+      every_block g c (fun l => is_of (elem_at s d l) (plus b l)))
   else true.
 
 Definition step_run s (st : step) : outcome :=
@@ -341,33 +384,36 @@ Local Notation elem_at := (elem_at the_one index_at).
 
 (* Whether every device holds what it should.                                   *)
 Definition holds (s : run) (h : tree holding) : bool :=
+  let g := grain_beside rank h s in
   below D (fun d =>
     let a := tile_of (get (Nothing 0) h d) in
     let c := shape_at s d in
-    (c == shape a) && every c (fun l => elem_at s d l == elem a l)).
+    (c == shape a) && every_block g c (fun l => elem_at s d l == elem a l)).
 Definition rests_at (s : run) (T : tiling) : option run :=
   let h := held D T in if holds s h then Some (Run (run_shapes s) [::] h) else None.
 
 (* Whether every device holds one box in order: base is what it holds at 0.     *)
 Definition boxes_ok (s : run) : bool :=
+  let g := grain rank s in
   below D (fun d => let c := shape_at s d in let b := elem_at s d (zeros c) in
-                    every c (fun l => elem_at s d l == plus b l)).
+                    every_block g c (fun l => elem_at s d l == plus b l)).
 
 (* After how many of these states not all devices hold boxes.                   *)
 Fixpoint first_unboxed (k : nat) (ss : seq run) : option nat :=
   if ss is s :: ss' then if boxes_ok s then first_unboxed k.+1 ss' else Some k else None.
 
-Definition whole_step : run -> step -> outcome := step_run D rank None the_one index_at (fun v i => v == i) rests_at.
+Definition whole_step : run -> step -> outcome := step_run D rank None the_one index_at (fun v i => v == i) rests_at (grain rank).
 End Whole.
 
 Definition check_whole (P : program) : verdict :=
   let D := devices P in
+  let rank := rank_of (from P) in
   let finish s ss :=
-    if holds D s (held D (to P)) then None
+    if holds D rank s (held D (to P)) then None
     else if deals_somewhere P then Some (size (steps P), End)
-    else if first_unboxed D 0 (rev ss) is Some k then Some (k, Not_a_box)
+    else if first_unboxed D rank 0 (rev ss) is Some k then Some (k, Not_a_box)
     else Some (size (steps P), End) in
-  go D (whole_step D (rank_of (from P))) finish (steps P) (begin D (from P)) [::] 0 (check_bound P) 0.
+  go D (whole_step D rank) finish (steps P) (begin D (from P)) [::] 0 (check_bound P) 0.
 
 (* ---- addends ----                                                            *)
 Section Sums.
@@ -416,7 +462,7 @@ Definition differs s T : option reason :=
   else None.
 Definition still_at s T : option run := if differs s T is None then Some s else None.
 Definition sums_step rank : run -> step -> outcome :=
-  step_run D rank (Some way) (@flatten term) term_at all_of_ok still_at.
+  step_run D rank (Some way) (@flatten term) term_at all_of_ok still_at (fun=> [::]).
 End Sums.
 
 Definition check_sums (way : addition) (P : program) : verdict :=

@@ -1,5 +1,5 @@
 (* Lists as trees, in which the entry of a number is found fast, and tests of   *)
-(* all indices of a tile that make no list of them.                             *)
+(* all indices of a tile, or of one in a block, that make no list of them.      *)
 From mathcomp Require Import all_ssreflect zify.
 Require Import notation program meaning.
 Set Implicit Arguments.
@@ -148,4 +148,58 @@ elim: c p => [|n c IH] p /=.
 apply: (iffP (belowP _ _)) => [h [|x l] //= /andP[lt il]|h x lt].
   by move/(_ x lt)/IH: h; apply.
 by apply/IH => l il; apply: h; rewrite /inside /= lt.
+Qed.
+
+(* ---- one index for many ----                                                 *)
+
+(* The indices of blocks: blocks have g_i indices along dimension i, all if g_i *)
+(* is 0, and one where g has no entry.                                          *)
+Fixpoint block_start (g l : seq nat) : seq nat :=
+  if l is x :: l' then x %/ head 1 g * head 1 g :: block_start (behead g) l' else [::].
+
+(* All first indices of blocks inside.                                          *)
+Fixpoint every_block (g c : seq nat) (p : seq nat -> bool) : bool :=
+  if c is n :: c' then
+    let b := head 1 g in below (ceil_of n b) (fun x => every_block (behead g) c' (fun l => p (x * b :: l)))
+  else p [::].
+
+Lemma every_blockP g c (p : seq nat -> bool) :
+  reflect (forall l, inside c l -> p (block_start g l)) (every_block g c p).
+Proof.
+elim: c g p => [|n c IH] g p /=.
+  by apply: (iffP idP) => [h [|]|/(_ [::])] //; apply.
+have lt_ceil b x : (0 < b) || (x == 0) -> (x < ceil_of n b) = (x * b < n).
+  case: b => [/eqP->|b _]; first by rewrite muln0 /ceil_of divn0 modn0 add0n; case: n.
+  rewrite /ceil_of {3}(divn_eq n b.+1); set q := n %/ _; have := ltn_pmod n (ltn0Sn b); set m := n %% _ => lm.
+  case: eqP => [->|/eqP ne]; first by rewrite !addn0 ltn_pmul2r.
+  rewrite /= addn1 ltnS; case: (leqP x q) => [le|gt]; apply/esym.
+    by apply: (@leq_ltn_trans (q * b.+1)); [rewrite leq_mul2r le orbT|rewrite -[X in X < _]addn0 ltn_add2l lt0n].
+  apply/negbTE; rewrite -leqNgt; apply: (@leq_trans (q.+1 * b.+1)); last by rewrite leq_mul2r gt orbT.
+  by rewrite mulSn addnC leq_add2r ltnW.
+apply: (iffP (belowP _ _)) => [h [|x l] //= /andP[lt il]|h x lt].
+  have le : x %/ head 1 g * head 1 g < n by exact: leq_ltn_trans (leq_trunc_div _ _) lt.
+  have ok : (0 < head 1 g) || (x %/ head 1 g == 0) by case: (head 1 g) => //; rewrite divn0.
+  by move: le; rewrite -(lt_ceil _ _ ok) => /h/IH; apply.
+apply/IH => l il.
+have ok : (0 < head 1 g) || (x == 0).
+  by case: (head 1 g) lt => //; rewrite /ceil_of divn0 modn0; case: (n != 0); case: (x).
+rewrite (lt_ceil _ _ ok) in lt.
+have := h (x * head 1 g :: l); rewrite /inside /= -/(inside c l) lt il => /(_ isT).
+by case: (head 1 g) => [|b]; rewrite ?muln0 ?mulnK.
+Qed.
+
+Lemma every_block_none c (p : seq nat -> bool) : every_block [::] c p = every c p.
+Proof.
+by elim: c p => //= n c IH p; rewrite /ceil_of divn1 modn1 addn0; elim: n => //= n ->; rewrite IH muln1.
+Qed.
+
+(* What all entries of a tree are multiples of, of numbers that go with them.   *)
+Fixpoint tree_gcd (V : Type) (f : V -> nat) (t : tree V) : nat :=
+  if t is Node v l r then gcdn (f v) (gcdn (tree_gcd f l) (tree_gcd f r)) else 0.
+
+Lemma tree_gcd_dvd (V : Type) (none : V) (f : V -> nat) t i : f none = 0 -> tree_gcd f t %| f (get none t i).
+Proof.
+move=> z; elim: t i => [|v l IHl r IHr] i /=; first by rewrite z.
+case: i => [|i]; first exact: dvdn_gcdl.
+by case: ifP => _; apply: dvdn_trans (dvdn_gcdr _ _) _; [apply: dvdn_trans (dvdn_gcdl _ _) _|apply: dvdn_trans (dvdn_gcdr _ _) _].
 Qed.

@@ -1,6 +1,6 @@
 (* check says what meaning.v does, of all Programs.                             *)
 From mathcomp Require Import all_ssreflect zify.
-Require Import notation vectors program meaning lookup check check_steps.
+Require Import notation vectors program meaning lookup check check_steps check_blocks.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -9,13 +9,15 @@ Section States.
 Variables (D rank : nat) (way : option addition).
 Variables (V : Type) (total : seq V -> V) (start : tree holding -> nat -> seq nat -> V).
 Variables (is_of : V -> seq nat -> Prop) (is_of_ok : V -> seq nat -> bool).
-Variables (agrees : state V -> tiling -> Prop) (rests : run -> tiling -> option run).
+Variables (agrees : state V -> tiling -> Prop) (rests : run -> tiling -> option run) (blocks_of : run -> seq nat).
 Implicit Types (s : run) (S : state V).
 Local Notation stands := (stands rank D total start).
 Local Notation elem_at := (elem_at total start).
 Local Notation condition := (condition D rank total way is_of agrees).
 Hypothesis total_one : forall v, total [:: v] = v.
 Hypothesis is_ofP : forall v i, reflect (is_of v i) (is_of_ok v i).
+Hypothesis blocksP : forall s d b c, size c = rank ->
+  every_block (blocks_of s) c (fun l => is_of_ok (elem_at s d l) (plus b l)) = every c (fun l => is_of_ok (elem_at s d l) (plus b l)).
 Hypothesis agreesP : forall s S T, known_tiling D rank T -> stands s S ->
   match rests s T with Some s' => agrees S T /\ stands s' S | None => ~ agrees S T end.
 
@@ -31,20 +33,20 @@ Lemma at_claimP s S st0 : stands s S ->
      forall d, d < D ->
        (if shapes_claim st0 is Some cs then nth [::] cs d = shape (S d) else True) /\
        box_at is_of (S d) (nth [::] rows d)
-   else True) (at_claim_ok D total start is_of_ok s st0).
+   else True) (at_claim_ok D total start is_of_ok blocks_of s st0).
 Proof.
 move=> st; rewrite /at_claim_ok; case: (at_claim st0) => [rows|]; last by left.
-apply: (iffP (belowP _ _)) => h d lt; have := h d lt; have [es _ el] := st d lt.
-  rewrite !get_of_seq es; case: (shapes_claim st0) => [cs|] /andP[ec /everyP ev].
+apply: (iffP (belowP _ _)) => h d lt; have := h d lt; have [es fs el] := st d lt; have zs := fits_size fs.
+  rewrite !get_of_seq es blocksP //; case: (shapes_claim st0) => [cs|] /andP[ec /everyP ev].
     by split; [apply/eqP|move=> l il; rewrite -(el l il); exact/is_ofP/ev].
   by split=> // l il; rewrite -(el l il); exact/is_ofP/ev.
-rewrite !get_of_seq es => -[ec bx]; apply/andP; split; first by case: (shapes_claim st0) ec => // cs ->.
+rewrite !get_of_seq es blocksP // => -[ec bx]; apply/andP; split; first by case: (shapes_claim st0) ec => // cs ->.
 by apply/everyP => l il; rewrite (el l il); exact/is_ofP/bx.
 Qed.
 
 Theorem step_correct s S st0 : known D rank (move_of st0) ->
   (if map_claim st0 is Some T then known_tiling D rank T else true) -> stands s S ->
-  match step_run D rank way total start is_of_ok rests s st0 with
+  match step_run D rank way total start is_of_ok rests blocks_of s st0 with
   | Stuck r => blames D rank total way is_of agrees S st0 r
   | Goes s' p => [/\ passes D rank total way is_of agrees S st0, stands s' (after total S (move_of st0)) &
                      p = price D total S (move_of st0)]
@@ -147,7 +149,7 @@ Let rank := rank_of (from P).
 Let n := size (steps P).
 Variables (V : Type) (total : seq V -> V) (start : tree holding -> nat -> seq nat -> V).
 Variables (is_of : V -> seq nat -> Prop) (is_of_ok : V -> seq nat -> bool).
-Variables (agrees : state V -> tiling -> Prop) (rests : run -> tiling -> option run) (first : state V).
+Variables (agrees : state V -> tiling -> Prop) (rests : run -> tiling -> option run) (blocks_of : run -> seq nat) (first : state V).
 Local Notation stands := (stands rank D total start).
 Local Notation state_at := (state_at total first P).
 Local Notation goes_to := (goes_to total way is_of agrees first P).
@@ -157,6 +159,9 @@ Local Notation cost_of := (cost_of total first P).
 Local Notation blames := (blames D rank total way is_of agrees).
 Hypothesis total_one : forall v, total [:: v] = v.
 Hypothesis is_ofP : forall v i, reflect (is_of v i) (is_of_ok v i).
+Hypothesis blocksP : forall s d b c, size c = rank ->
+  every_block (blocks_of s) c (fun l => is_of_ok (elem_at total start s d l) (plus b l)) =
+  every c (fun l => is_of_ok (elem_at total start s d l) (plus b l)).
 Hypothesis agreesP : forall s S T, known_tiling D rank T -> stands s S ->
   match rests s T with Some s' => agrees S T /\ stands s' S | None => ~ agrees S T end.
 Hypothesis begins : stands (begin D (from P)) first.
@@ -207,7 +212,7 @@ Definition kept (k : nat) (ss : seq run) : Prop :=
 
 (* The replay ends at a step that is wrong, or at the end.                      *)
 Lemma go_from finish k s ss : k <= n -> stands s (state_at k) -> goes_to k -> kept k ss ->
-  let v := go D (step_run D rank way total start is_of_ok rests) finish (drop k (steps P)) s ss k (height_of k) (cost_of k) in
+  let v := go D (step_run D rank way total start is_of_ok rests blocks_of) finish (drop k (steps P)) s ss k (height_of k) (cost_of k) in
   (exists j r, [/\ first_wrong v = Some (j, r), stops_at j r, v_height v = height_of j & v_cost v = cost_of j]) \/
   (exists s' ss', [/\ first_wrong v = finish s' ss', goes_to n, stands s' (state_at n) & kept n ss']
                /\ v_height v = height_of n /\ v_cost v = cost_of n).
@@ -218,8 +223,8 @@ move e: (n - k) => m; elim: m k s ss e => [|m IH] k s ss e le st gk kp.
 have lt : k < n by rewrite -subn_gt0 e.
 rewrite (drop_nth no_step lt) /= -/(step_at P k).
 have /andP[kn kt] := known_step lt.
-have := step_correct way total_one is_ofP agreesP kn kt st.
-case: (step_run _ _ _ _ _ _ _ s (step_at P k)) => [r|s' p] /=.
+have := step_correct way total_one is_ofP blocksP agreesP kn kt st.
+case: (step_run _ _ _ _ _ _ _ _ s (step_at P k)) => [r|s' p] /=.
   by move=> bl; left; exists k, r.
 rewrite -(state_after lt) => -[ps st' ->]; rewrite (largestE st') -cost_next -height_next.
 apply: IH => //; first by rewrite subnS e.
@@ -230,7 +235,7 @@ by rewrite lj; exact: kp.
 Qed.
 
 Lemma go_correct finish :
-  let v := go D (step_run D rank way total start is_of_ok rests) finish (steps P) (begin D (from P)) [::] 0 (check_bound P) 0 in
+  let v := go D (step_run D rank way total start is_of_ok rests blocks_of) finish (steps P) (begin D (from P)) [::] 0 (check_bound P) 0 in
   (exists j r, [/\ first_wrong v = Some (j, r), stops_at j r, v_height v = height_of j & v_cost v = cost_of j]) \/
   (exists s' ss', [/\ first_wrong v = finish s' ss', goes_to n, stands s' (state_at n) & kept n ss']
                /\ v_height v = height_of n /\ v_cost v = cost_of n).
@@ -274,17 +279,27 @@ Let rank := rank_of (from P).
 Let n := size (steps P).
 Local Notation stands := (stands rank D the_one index_at).
 
-Lemma holdsP s S T : stands s S -> reflect (holds_tiles P S T) (holds D s (held D T)).
+Lemma held_test s (S : state (seq nat)) h d : shape_at s d = shape (S d) -> size (shape (S d)) = rank ->
+  every_block (grain_beside rank h s) (shape_at s d) (fun l => elem_at the_one index_at s d l == elem (tile_of (get (Nothing 0) h d)) l) =
+  every (shape_at s d) (fun l => elem_at the_one index_at s d l == elem (tile_of (get (Nothing 0) h d)) l).
+Proof. by move=> es zs; apply: held_blocks; rewrite es. Qed.
+
+Lemma box_test s (S : state (seq nat)) b d : shape_at s d = shape (S d) -> size (shape (S d)) = rank ->
+  every_block (grain rank s) (shape_at s d) (fun l => elem_at the_one index_at s d l == plus b l) =
+  every (shape_at s d) (fun l => elem_at the_one index_at s d l == plus b l).
+Proof. by move=> es zs; apply: box_blocks; rewrite es. Qed.
+
+Lemma holdsP s S T : stands s S -> reflect (holds_tiles P S T) (holds D rank s (held D T)).
 Proof.
-move=> st; apply: (iffP (belowP _ _)) => h d lt; have := h d lt; have [es _ el] := st d lt.
-  rewrite get_held // es => /andP[/eqP e /everyP ev]; split=> // l il.
+move=> st; apply: (iffP (belowP _ _)) => h d lt; have := h d lt; have [es fs el] := st d lt; have zs := fits_size fs.
+  cbv zeta; rewrite (held_test _ es zs) get_held // es => /andP[/eqP e /everyP ev]; split=> // l il.
   by rewrite -(el l il); apply/eqP/ev.
-case=> e ev; rewrite get_held // es /= e eqxx /=; apply/everyP => l; rewrite -e => il.
+case=> e ev; cbv zeta; rewrite (held_test _ es zs) get_held // es /= e eqxx /=; apply/everyP => l; rewrite -e => il.
 by rewrite (el l il); apply/eqP/ev.
 Qed.
 
 Lemma rests_atP s S T : known_tiling D rank T -> stands s S ->
-  match rests_at D s T with Some s' => holds_tiles P S T /\ stands s' S | None => ~ holds_tiles P S T end.
+  match rests_at D rank s T with Some s' => holds_tiles P S T /\ stands s' S | None => ~ holds_tiles P S T end.
 Proof.
 move=> _ st; rewrite /rests_at; case: (holdsP T st) => h //; split=> // d lt.
 have [es fs el] := st d lt; split=> // l il.
@@ -298,12 +313,12 @@ Lemma plus_zeros b l : plus (plus b (nseq (size l) 0)) l = plus b l.
 Proof. by rewrite /plus; elim: l b => [|x u IH] [|y v] //=; rewrite addn0 IH. Qed.
 
 Lemma boxes_okP s S : stands s S ->
-  reflect (forall d, d < D -> exists b, box_at eq (S d) b) (boxes_ok D s).
+  reflect (forall d, d < D -> exists b, box_at eq (S d) b) (boxes_ok D rank s).
 Proof.
-move=> st; apply: (iffP (belowP _ _)) => h d lt; have := h d lt; have [es _ el] := st d lt.
-  rewrite es => /everyP ev; exists (elem_at the_one index_at s d (zeros (shape (S d)))) => l il.
+move=> st; apply: (iffP (belowP _ _)) => h d lt; have := h d lt; have [es fs el] := st d lt; have zs := fits_size fs.
+  cbv zeta; rewrite (box_test _ es zs) es => /everyP ev; exists (elem_at the_one index_at s d (zeros (shape (S d)))) => l il.
   by rewrite -(el l il); apply/eqP/ev.
-case=> b bx; rewrite es; apply/everyP => l il.
+case=> b bx; cbv zeta; rewrite (box_test _ es zs) es; apply/everyP => l il.
 have iz : inside (shape (S d)) (zeros (shape (S d))).
   by apply: inside_zeros; apply/negP => em; move: il; rewrite inside_empty.
 rewrite (el l il) (el _ iz) (bx _ il) (bx _ iz); apply/eqP.
@@ -313,7 +328,7 @@ Qed.
 
 (* States that were kept, from step k on.                                       *)
 Lemma unboxedP ss k : (forall j, j < size ss -> stands (nth (begin D (from P)) ss j) (whole_at P (k + j).+1)) ->
-  match first_unboxed D k ss with
+  match first_unboxed D rank k ss with
   | Some j => [/\ k <= j < k + size ss, ~ boxes P j.+1 & forall i, k <= i < j -> boxes P i.+1]
   | None => forall i, k <= i < k + size ss -> boxes P i.+1
   end.
@@ -323,7 +338,7 @@ have st0 : stands s (whole_at P k.+1) by have := st 0 isT; rewrite addn0.
 case: (boxes_okP st0) => b.
   have {}/IH : forall j, j < size ss -> stands (nth (begin D (from P)) ss j) (whole_at P (k.+1 + j).+1).
     by move=> j lj; have := st j.+1 lj; rewrite addSnnS.
-  rewrite addSnnS; case: (first_unboxed D k.+1 ss) => [j|].
+  rewrite addSnnS; case: (first_unboxed D rank k.+1 ss) => [j|].
     case=> /andP[lk lt] no yes; split=> //; first by rewrite (ltnW lk) lt.
     by move=> i /andP[]; rewrite leq_eqVlt => /orP[/eqP<-//|li lj]; apply: yes; rewrite li.
   by move=> yes i /andP[]; rewrite leq_eqVlt => /orP[/eqP<-//|li lj]; apply: yes; rewrite li.
@@ -359,28 +374,28 @@ suff: (first_wrong v = None /\ whole_right P \/ exists k r, first_wrong v = Some
       let k := if first_wrong v is Some (k, r) then counted P k r else n in
       v_height v = height_of the_one (tiles_of (from P)) P k /\ v_cost v = cost_of the_one (tiles_of (from P)) P k.
   by case=> verdict figures; apply: says_of figures => //; [exact: whole_not_right|exact: whole_unique].
-have := @go_correct P None known_P _ the_one index_at eq _ (holds_tiles P) (rests_at D) (tiles_of (from P))
-  (fun=> erefl) eqP' rests_atP (begin_whole known_from) (fun d _ => erefl)
-  (fun s ss => if holds D s (held D (to P)) then None
+have := @go_correct P None known_P _ the_one index_at eq _ (holds_tiles P) (rests_at D rank) (grain rank) (tiles_of (from P))
+  (fun=> erefl) eqP' (fun s d b c fits => box_blocks fits s b d) rests_atP (begin_whole known_from) (fun d _ => erefl)
+  (fun s ss => if holds D rank s (held D (to P)) then None
     else if deals_somewhere P then Some (size (steps P), End)
-    else if first_unboxed D 0 (rev ss) is Some k then Some (k, Not_a_box) else Some (size (steps P), End)).
+    else if first_unboxed D rank 0 (rev ss) is Some k then Some (k, Not_a_box) else Some (size (steps P), End)).
 cbv zeta; rewrite -/rank -/D -/(whole_step D rank) -/(check_whole P) -/v; case.
   case=> j [r [e st eh ec]]; have wr : whole_wrong P j r by left.
   split; first by right; exists j, r.
   by rewrite e /=; have -> : counted P j r = j by case: (r) st => // -[_ _ [no _]]; case: no.
 case=> s' [ss' [[e gn st' [es kp]] figures]].
-have ends : holds D s' (held D (to P)) <-> arrived P.
+have ends : holds D rank s' (held D (to P)) <-> arrived P.
   have h := holdsP (to P) st'; split; [move/h|move=> a; apply/h]; exact.
 have many : forall j, j < size (rev ss') -> stands (nth (begin D (from P)) (rev ss') j) (whole_at P (0 + j).+1).
   by move=> j; rewrite size_rev es; exact: kp.
 have := unboxedP many; rewrite size_rev es add0n.
-move: e; case ok: (holds _ _ _) ends => ends.
+move: e; case ok: (holds _ _ _ _) ends => ends.
   by move=> e _; split; [left; split=> //; split=> //; apply/ends|rewrite e].
 have na : ~ arrived P by move/ends.
 case dl: (deals_somewhere P) => e.
   move=> _; split; last by rewrite e.
   by right; exists n, End; split=> //; right; split=> //; split=> //; right; split=> // j [_ _]; rewrite dl.
-case: (first_unboxed _ _ _) e => [k|] e.
+case: (first_unboxed _ _ _ _) e => [k|] e.
   case=> /andP[_ lk] no yes; split; last by rewrite e.
   have at_fault : [/\ k < n, ~ boxes P k.+1, ~~ deals_somewhere P & forall i, i < k -> boxes P i.+1].
     by split=> //; by [rewrite dl | move=> i li; exact: yes].
@@ -576,7 +591,7 @@ suff: (first_wrong v = None /\ sums_right way P \/ exists k r, first_wrong v = S
       v_cost v = cost_of (@flatten term) (terms_of (from P)) P k.
   by case=> verdict figures; apply: says_of figures => //; [exact: sums_not_right|exact: sums_unique].
 have := @go_correct P (Some way) known_P _ (@flatten term) (term_at addends) all_of _ (sums_agree way D K)
-  (still_at way D K addends) (terms_of (from P)) (@cats0 term) all_ofP still_atP begins (fun d _ => erefl)
+  (still_at way D K addends) (fun=> [::]) (terms_of (from P)) (@cats0 term) all_ofP (fun s d b c _ => every_block_none c _) still_atP begins (fun d _ => erefl)
   (fun s ss => if differs way D K addends s (to P) is Some r then Some (size (steps P), r) else None).
 cbv zeta; rewrite -/rank -/D -/(sums_step way D K addends rank) -/(check_sums way P) -/v; case.
   case=> j [r [e st eh ec]]; have wr : sums_wrong way P j r by left.
