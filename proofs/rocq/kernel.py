@@ -506,17 +506,17 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
   `lemma_6_5_multi` and `S12_multi` say what costs and certificates need.
 - **S13 (d) and (f)**, upper bounds of OPT and what the planner searches. Not tried in Rocq; enumeration holds them. No
   certificate depends on them.
-- **That a Program is a sequence of `along_step`.** `gathers_along`, `alltoalls_along`, `gathers_one`, `alltoalls_one`, `slices_one` and
-  `permutes_source` say it of one step, where devices hold balanced tile maps before and after it. Open, for the other steps of the
-  scope and the sequence:
+- **That a Program is a sequence of `along_step`.** `gathers_along`, `alltoalls_along`, `gathers_one`, `alltoalls_one`, `slices_one`,
+  `permutes_source` and `permutes_pairs` say it of one step, where devices hold balanced tile maps before and after it. Open, for the
+  last kind of step in the scope:
 
   ```coq
-  known D (size g) m -> good_permutation D m -> divisible D (size g) S m -> balanced g s -> balanced g s' ->
-  lies s S -> lies s' (after the_one S m) -> exists p, along_step g p s s'
+  let m := Dynslice_part Equal j n t in known D (size g) m -> divisible D (size g) S m -> 1 < n ->
+  balanced g s -> balanced g s' -> lies s S -> lies s' (after the_one S m) -> along_step g (along_slice j n) s s'
   ```
 
-  with m a `dynslice` by `part`, or pairs, and then that the costs are equal. Not tried. A Program that is right may pass states that
-  are no tile maps, such as a gather in another order that a later step repairs. No theorem counts these.
+  Then, for a sequence of such steps, that its cost is that of the Program. Not tried. A Program that is right may pass states that are
+  no tile maps, such as a gather in another order that a later step repairs. No theorem counts these.
 - **Certificates of sums** (PS1, PS5), **facts**, and **U1 to U3**. Not tried in Rocq; solvers prove parts of them.
 - **Merging** of steps over the same dimensions (Sec. 7.1, E21). Not tried in Rocq; solvers prove it.
 - **Parts of S4 and S6** in [statements.md](statements.md): that only sequences with the fewest alltoalls need testing,
