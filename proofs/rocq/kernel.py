@@ -377,9 +377,10 @@ last `map` add to indices along a dimension, divide them by or compare them with
 | `a:2,b:2,c:2,d:2,e:2` | `[32{a,b,c,d,e}1024, 1024]` to `[128{e,d,c}1024, 256{a,b}1024]` | 2 | 4 | 2.2 | 825 |
 | `a:3,b:5,c:7` | `[35{a}105, 21{b}105, 15{c}105]` to `[15{c}105, 35{a}105, 21{b}105]` | 5 | 11 | 2.3 | 2,440 |
 | `x:2,y:2,z:2` | `[1{x,y,z}8, 30, 30]` to `[8, 15{x}30, 15{y}30]` | 4 | 4 | 1.0 | 21 |
-The table has the plan with steps along several dimensions; both programs take 2 ms to start. Plans of `--one-dim` took at most 4.2 times the time of `spec/`.
-2,048 devices that gather a million elements each took the kernel 4.2 s; `spec/` decides nothing there, or of the plan along one
-dimension at a time takes 2.4 s, against 1.4 s.
+
+The table has the plan with steps along several dimensions; both programs take 2 ms to start. Plans of `--one-dim` took at most 4.2
+times the time of `spec/`. Of 2,048 devices that gather a million elements each `spec/` decides nothing in one plan, where the kernel
+takes 4.2 s. The plan along one dimension at a time takes `spec/` 2.4 s and the kernel 1.4 s.
 
 Trusted beside the kernel of Coq are extraction, as above, and two functions of `extract_check.v`, `iota` and `map`
 without a deep stack. So is what opens files and prints, `retile_kernel.ml`. The readers, `program/reader.v` and
@@ -477,11 +478,11 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
 
 - **The readers.** The goal is `forall P, printable P -> read (print P) = Programs [:: ([::], P)]`, with a printer of the text form and a
   predicate for its rules. Every `certified: true` and `right: true` depends on it, in that the verdict is about the Program that was read.
-  `program_reads` proves it for a part of version 1: `devices D`, ends and claims by `map` in digits such as `2{1:4}8`, the steps
-  `dynslice`, `allgather`, `alltoall` and `allpermute` with rows and pairs of devices, and claims by `tile`, `map` and `at`. Open of
+  `program_reads` proves it for a part of version 1. It has `devices D`, and ends and claims by `map` in digits such as `2{1:4}8`. Steps
+  are `dynslice`, `allgather`, `alltoall` and `allpermute` with rows and pairs of devices, and claims `tile`, `map` and `at`. Open of
   version 1: iotas, where `table_1` and `table_2` must read `<=` and `T(..)` back, then axes in place of digits, ends by lists, and
-  `exchange`. Of version 2 nothing was tried. Where a term has `two_63`, tactics that compute may unfold it to a number in unary: the
-  limit of numbers is a variable where steps are taken apart, and words are compared by lemmas of their own.
+  `exchange`. Of version 2 nothing was tried. Tactics that compute may unfold `two_63` to a number in unary. So the limit of numbers is
+  a variable where steps are taken apart, and words are compared by lemmas of their own.
 - **That a view keeps the bytes of a tile.** The goal, with `a := tiles_of T d` and `b := tiles_of (Viewed v T) d`:
 
   ```coq
@@ -505,17 +506,17 @@ the same shapes, and `merged_alltoalls` one `alltoall_dims` with any alltoalls o
   `lemma_6_5_multi` and `S12_multi` say what costs and certificates need.
 - **S13 (d) and (f)**, upper bounds of OPT and what the planner searches. Not tried in Rocq; enumeration holds them. No
   certificate depends on them.
-- **That a Program is a sequence of `along_step`.** `gathers_along`, `alltoalls_along`, `gathers_one`, `alltoalls_one`, `slices_one` and
-  `permutes_source` say it of one step, where devices hold balanced tile maps before and after it. Open, for the other steps of the
-  scope and the sequence:
+- **That a Program is a sequence of `along_step`.** `gathers_along`, `alltoalls_along`, `gathers_one`, `alltoalls_one`, `slices_one`,
+  `permutes_source` and `permutes_pairs` say it of one step, where devices hold balanced tile maps before and after it. Open, for the
+  last kind of step in the scope:
 
   ```coq
-  known D (size g) m -> good_permutation D m -> divisible D (size g) S m -> balanced g s -> balanced g s' ->
-  lies s S -> lies s' (after the_one S m) -> exists p, along_step g p s s'
+  let m := Dynslice_part Equal j n t in known D (size g) m -> divisible D (size g) S m -> 1 < n ->
+  balanced g s -> balanced g s' -> lies s S -> lies s' (after the_one S m) -> along_step g (along_slice j n) s s'
   ```
 
-  with m a `dynslice` by `part`, or pairs, and then that the costs are equal. Not tried. A Program that is right may pass states that
-  are no tile maps, such as a gather in another order that a later step repairs. No theorem counts these.
+  Then, for a sequence of such steps, that its cost is that of the Program. Not tried. A Program that is right may pass states that are
+  no tile maps, such as a gather in another order that a later step repairs. No theorem counts these.
 - **Certificates of sums** (PS1, PS5), **facts**, and **U1 to U3**. Not tried in Rocq; solvers prove parts of them.
 - **Merging** of steps over the same dimensions (Sec. 7.1, E21). Not tried in Rocq; solvers prove it.
 - **Parts of S4 and S6** in [statements.md](statements.md): that only sequences with the fewest alltoalls need testing,

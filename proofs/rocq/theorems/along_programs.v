@@ -536,4 +536,29 @@ apply: (@permutes (fun d => Ordinal (lt d)) s s' S _ _ bs bs' ls ls') => // d e 
 have := nth_uniq 0 (i := d) (j := e) _ _ un; rewrite zs => /(_ (ltn_ord d) (ltn_ord e)); rewrite eq eqxx => /esym/eqP.
 exact: val_inj.
 Qed.
+
+Theorem permutes_pairs (ps : seq (nat * nat)) s s' S : known D r (Pairs ps) -> good_permutation D (Pairs ps) ->
+  balanced s -> balanced s' -> lies s S -> lies s' (after the_one S (Pairs ps)) -> along_step g along_permute s s'.
+Proof.
+move=> kn [u1 u2 same_] bs bs' ls ls'; have kn' : all (fun p => (p.1 < D) && (p.2 < D)) ps := kn.
+pose src d := if first (fun p => p.2 == d) ps is Some p then p.1 else d.
+have firstP d : if first (fun p => p.2 == d) ps is Some p then (p \in ps) && (p.2 == d) else d \notin map snd ps.
+  elim: (ps) => //= p qs IH; case: eqP => [e|/eqP ne]; first by rewrite mem_head e eqxx.
+  by case: (first _ qs) IH => [q /andP[iq ->]|]; rewrite inE ?iq ?orbT // eq_sym (negPf ne).
+have lt (d : 'I_D) : src d < D.
+  rewrite /src; have := firstP d; case: (first _ ps) => [p /andP[ip _]|_] //.
+  by have /andP[] := allP kn' p ip.
+have one p q : p \in ps -> q \in ps -> p.1 = q.1 -> p = q.
+  elim: (ps) u1 => //= x qs IH /andP[out u]; rewrite !inE => /orP[/eqP->|ip] /orP[/eqP->|iq] // e; last exact: IH.
+    by rewrite e map_f in out.
+  by rewrite -e map_f in out.
+have inj d e : src d = src e -> d = e.
+  rewrite /src; have := firstP d; have := firstP e.
+  case: (first _ ps) => [q /andP[iq /eqP <-]|ne]; case: (first _ ps) => [p /andP[ip /eqP <-]|nd] //.
+  - by move=> eq; rewrite (one p q).
+  - by move=> eq; move: nd; rewrite eq -(perm_mem same_) map_f.
+  by move=> eq; move: ne; rewrite -eq -(perm_mem same_) map_f.
+apply: (@permutes (fun d => Ordinal (lt d)) s s' S _ _ bs bs' ls ls') => [d e /(congr1 val)/inj/val_inj //|d].
+by rewrite /= /src; case: (first _ ps).
+Qed.
 End Steps.
