@@ -149,7 +149,7 @@ def choice_sentence(record):
 
 
 def section(record):
-    links = "; ".join(f"{hosts} hosts {rate / 1e6:.3g} MB/s, {latency * 1e3:.2g} ms" for hosts, (rate, latency) in record["links"].items())
+    links = ", ".join(f"{rate / 1e6:.3g} MB/s and {latency * 1e3:.2g} ms on {hosts}" for hosts, (rate, latency) in record["links"].items())
     compared = sum(case["run"]["compared"] for case in record["cases"])
     arrived = sum(case["run"]["arrived"] for case in record["cases"])
     lines = [f"## {HEADING}", "",
@@ -161,8 +161,8 @@ def section(record):
              f"{record['rate'] / record['bytes_per_second'] * 1e10 * 8192 / record['extent'] / 1e12:.3g} trillion operations in a second.", "",
              "- *Seconds*: from when all begin to when the last host is through; the median of "
              f"{record['runs']} runs, with the least and the most. *Wait*: what of it is stated. *Moving*: what redistributions took, as measured.",
-             "- *Predicted*: the times that `retile plan --network` says of the same redistributions, for links as they were measured beforehand "
-             f"({links}).",
+             "- *Predicted*: the times that `retile plan --network` says of the same redistributions. Links are as they were measured beforehand: "
+             f"{links} hosts.",
              "- *Efficiency*: the time of one host over that of all; strong also over their number.",
              "- *data* cuts rows of the output, *reduction* what is summed over, *hybrid* rows, columns and sums in turn, as the thesis has them. *columns* "
              "cuts the hidden dimension.", "",

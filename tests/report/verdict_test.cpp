@@ -213,10 +213,10 @@ TEST(ModuleReports, name_the_redistributions_and_what_the_verdict_rests_on) {
   ASSERT_TRUE(module) << module.error().message;
   spmd::ModuleVerdict verdict = spmd::judge(*module, {.seed = 1}).value();
   const std::string text = text_of(*module, verdict);
-  EXPECT_TRUE(
-      has(text,
-          "right: 1 statement, 1 redistribution, cost 4\n  y: allgather [alltoallv]; right: cost 4, "
-          "height 4 (bound 4), 1 step\n  replicas (no denotes): agree modulo the prime "))
+  EXPECT_TRUE(has(
+      text,
+      "right: 1 statement, 1 redistribution, cost 4\n  y: allgather [alltoallv]; right: cost 4, "
+      "height 4 (bound 4), 1 step\n  replicas (no denotes): agree modulo the prime "))
       << text;
   const std::string json = json_of(*module, verdict).dump();
   EXPECT_TRUE(has(json,
