@@ -359,8 +359,9 @@ RETILE_KERNEL inline void keep_part(std::byte* line, const std::byte* source, Si
   const Size whole = bytes / 16 * 16;
   for (Size at = 0; at < whole; at += 16) store_quarter(line + at, load_16(source + at));
   if (bytes == whole) return;
-  store_quarter(line + whole, whole > 0 ? moved_down(load_16(source + bytes - 16), 16 + whole - bytes)
-                                        : first_of_quarter(source, bytes));
+  store_quarter(line + whole, whole > 0
+                                  ? moved_down(load_16(source + bytes - 16), 16 + whole - bytes)
+                                  : first_of_quarter(source, bytes));
 }
 RETILE_KERNEL inline void complete_line(std::byte* target, const std::byte* line, Size kept,
                                         const std::byte* source) {
