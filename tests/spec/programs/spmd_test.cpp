@@ -115,8 +115,11 @@ TEST(Polynomial, indices_are_numbers_below_an_extent) {
     EXPECT_EQ(Variables::value(is_2, values), rest == 2 ? 1 : 0);
   }
   for (const Size number : {0, 1, 2}) {  // no interval around 0 is left
-    const auto values = all.enclosures([] { return Enclosure{0.5, 0.5}; },
-                                       [&](Size) { return number; })
+    const auto values = all.enclosures(
+                               [] {
+                                 return Enclosure{0.5, 0.5};
+                               },
+                               [&](Size) { return number; })
                             .value();
     const Enclosure found = Variables::enclosure(is_2, values).value();
     EXPECT_EQ(found.low > 0.5, number == 2);
