@@ -57,6 +57,12 @@ TEST(Indices, elements_at_indices_are_what_they_are) {
   expect(of("max (take 0 x c) c", "min c (take 0 x c)"), wrong);
 }
 
+/// Each element is multiplied with what `equal` says of the index and its own number.
+TEST(Indices, elements_are_those_of_their_numbers) {
+  expect(of(taken, "mul (equal c (fill 0 c)) (einsum \"m,j->j\" x (fill 1 c))", "1"), "right");
+  expect(of(taken, "mul (equal c (fill 1 c)) (einsum \"m,j->j\" x (fill 1 c))", "1"), wrong);
+}
+
 /// What is right because an index is just one of them, but not for any other function of index and element.
 TEST(Indices, laws_of_indices_are_undecided_and_never_wrong) {
   expect(of("mul (take 0 x c) (take 0 x c)", "take 0 (mul x x) c"), "undecided");
