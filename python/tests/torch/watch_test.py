@@ -99,6 +99,30 @@ def test_backward_rows_name_the_line_whose_gradient_it_is():
         assert once == [[(at("called"), at("called"))]] * 4
 
 
+def job_of_left(rank):
+    """What is left to torch is watched as torch's way: whether it is planned, and whether it raises over the limit."""
+    import torch
+    from pyretile.torch import OverLimit, optimal, watch
+    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+    mesh, said = grid(4), []
+    product = DTensor.from_local(torch.ones(8, 8), mesh, [Partial("product")], run_check=False)
+    for x, after, limit in ((product, [Replicate()], None), (put((16, 16), mesh, [Shard(0)]), [Shard(1)], 511), (put((16, 16), mesh, [Shard(0)]), [Shard(1)], 512)):
+        with watch("600B", mode="raise") as seen, optimal(limit, otherwise="torch") as ours:
+            try:
+                x.redistribute(placements=after)
+                over = False
+            except OverLimit:
+                over = True
+        said.append((seen.records[0].planned, over, ours.moved))
+    return said
+
+
+def test_what_is_left_to_torch_is_watched_as_its_way():
+    for said in run(RANKS, job_of_left):
+        # A gather of 1024 bytes for the exchange; of the product, two tiles of 256 bytes.
+        assert said == [(False, False, 0), (False, True, 0), (True, False, 1)]
+
+
 def job_of_tables(rank):
     from pyretile.torch import explain, watch
     from torch.distributed.tensor import Replicate, Shard

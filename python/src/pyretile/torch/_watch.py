@@ -218,7 +218,7 @@ class watch:
     def _call(self, local, current, target, go, keywords):
         if current.mesh != target.mesh or not current.mesh._is_current_rank_part_of_mesh():
             return go()
-        key = (kind_of(current, target), *source(), is_compiling(), bool(_hook.movers()))
+        key = (kind_of(current, target), *source(), is_compiling(), any(handler.__self__._does(local, current, target) for handler, _ in _hook.movers()))
         record = self._same.get((id(key[0]), *key[1:]))
         if record is None:
             record = self._same[id(key[0]), *key[1:]] = Record(*key)
