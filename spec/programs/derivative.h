@@ -1,7 +1,7 @@
 /// Derivatives of formal polynomials: what a gradient must be, for all numbers at once.
 #pragma once
 
-#include "polynomial.h"
+#include "variables.h"
 
 namespace spec::spmd {
 

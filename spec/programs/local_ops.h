@@ -14,8 +14,8 @@
 #include <string>
 
 #include "einsum.h"
-#include "polynomial.h"
 #include "tensor.h"
+#include "variables.h"
 
 namespace spec::spmd {
 

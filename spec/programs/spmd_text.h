@@ -19,6 +19,7 @@
 #pragma once
 
 #include "../program/tiling_text.h"
+#include "listed_text.h"
 #include "operation_words.h"
 #include "spmd.h"
 
@@ -77,39 +78,9 @@ class ModuleReader : protected Tokens {
 
   Layout layout() {
     const ParseError place = here();
-    Layout out = accept("tile") ? listed() : read_layout(*this, mesh_);
+    Layout out = accept("tile") ? read_listed(*this, out_.devices) : read_layout(*this, mesh_);
     if (out.addition == Addition::stack) fail(place, "a module has no stacks");
     if (const char* why = wrong_layout(out, out_.devices)) fail(place, why);
-    return out;
-  }
-  /// tile = ints global = ints at = rows [shapes = rows], behind the first word
-  Layout listed() {
-    const ParseError place = here();
-    expect("=");
-    const Sizes tile = ints();
-    expect("global");
-    expect("=");
-    Layout out;
-    for (const Size n : ints(1)) out.dims.push_back({{n}, {}, n});
-    expect("at");
-    expect("=");
-    out.at = rows();
-    out.shapes = Rows(out.at->size(), tile);
-    if (accept("shapes")) {
-      expect("=");
-      out.shapes = rows();
-    }
-    const auto D = static_cast<Index>(out_.devices);
-    bool fits = out.at->size() == D && out.shapes->size() == D && tile.size() == out.dims.size();
-    for (Index d = 0; d < D && fits; ++d) {
-      fits = (*out.at)[d].size() == tile.size() && (*out.shapes)[d].size() == tile.size();
-      for (Index i = 0; i < tile.size() && fits; ++i) {
-        const Size begin = (*out.at)[d][i], extent = (*out.shapes)[d][i], n = out.dims[i].n;
-        fits = extent <= tile[i] && begin <= n && extent <= n - begin;
-      }
-    }
-    if (!fits) fail(place, "the lists do not fit the devices, the tile or the global shape");
-    out.positions = out_.devices;
     return out;
   }
 

@@ -26,7 +26,8 @@ DOCUMENTS = ["README.md"] + sorted({
 
 
 # Their blocks of Python are run where the package is installed.
-WITH_PYTHON = {"docs/tutorial.md", "docs/reference/python.md", "docs/how-to/xla.md", "docs/how-to/pytorch.md"}
+WITH_PYTHON = {"docs/tutorial.md", "docs/reference/python.md", "docs/how-to/xla.md", "docs/how-to/pytorch.md",
+               "docs/reference/python-jax.md", "docs/reference/python-torch.md"}
 
 # A block with this word compiles the whole oracle, and runs with `scripts/test --all`.
 LONG = "spec/oracle/main.cpp"

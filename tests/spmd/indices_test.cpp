@@ -371,7 +371,7 @@ TEST(Indices, what_is_right_is_equal_and_what_is_wrong_differs) {
   EXPECT_GT(found["right, equal"], count / 2);
   EXPECT_GT(found["undecided, equal"], count / 5);
   EXPECT_GT(found["denotes return, different"], count / 5);
-  EXPECT_LT(found["undecided, different"], count / 50);
+  EXPECT_LE(found["undecided, different"], count / 50);
 }
 
 /// Of all that is divided, the verdict is that of the extents of the text.

@@ -147,7 +147,9 @@ set(others ${seen})
 set(modules
     oracle/check_module.h
     programs/tensor.h
+    programs/listed_text.h
     programs/polynomial.h
+    programs/variables.h
     programs/einsum.h
     programs/enclosure.h
     programs/local_ops.h
@@ -173,8 +175,8 @@ if(code LESS 100 OR NOT code LESS 300)
 endif()
 count_files(code ${modules})
 message("${code} lines of code more in: ${modules}")
-if(code LESS 300 OR NOT code LESS 1100)
-  complain("modules have ${code} lines, expected less than 1100")
+if(code LESS 300 OR NOT code LESS 1250)
+  complain("modules have ${code} lines, expected less than 1250")
 endif()
 foreach(needed IN ITEMS ${version_2} ${addends} ${modules} program/check.h program/blocks.h program/text.h program/tokens.h paper/fig11_cost.h paper/notation.h)
   if(NOT needed IN_LIST seen)
