@@ -103,6 +103,14 @@ denotes take 0 t c
 )";
   expect(text, "right");
   expect(replaced(text, "denotes take 0 t c", "denotes transpose [0,1,2] (take 0 t c)"), "right");
+  expect(R"(retile.spmd/1
+mesh d:2
+fn main(t : [3, 5], c : [2{d}4] below 5) -> [3, 2{d}4]
+r = spmd t c { take 1 t c } as [3, 2{d}4]
+return r
+denotes take 1 t c
+)",
+         "right");
   const std::string inner = R"(retile.spmd/1
 mesh d:2
 fn main(x : [5], c : [4] below 5, p : [3] below 4) -> [3]
