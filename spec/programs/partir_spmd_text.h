@@ -27,9 +27,9 @@ inline bool is_term_word(const Name& x) {
   return x == "distribute" || x == "undistribute" || x == "redistribute";
 }
 
-class TermReader : protected Tokens {
+class TermReader : LineReader {
  public:
-  explicit TermReader(std::string_view text) : Tokens(text) {}
+  explicit TermReader(std::string_view text) : LineReader(text) {}
 
   /// Whether the second line of a text is a mesh.
   bool has_mesh() {
@@ -58,26 +58,11 @@ class TermReader : protected Tokens {
   }
 
  private:
-  bool next_content() {
-    while (next_line()) {
-      if (peek() != end_of_line) return true;
-    }
-    return false;
-  }
-  void line() {
-    if (peek() != end_of_line) fail(here(), "unexpected text");
-    if (!next_content()) fail(here(), "the text ends here too early");
-  }
   /// What was read, without the blanks behind it.
   std::string written_since(const ParseError& place) const {
     std::string out = since(place);
     while (!out.empty() && (out.back() == ' ' || out.back() == '\t')) out.pop_back();
     return out;
-  }
-  bool at_tensor() const {
-    Tokens ahead = *this;
-    if (ahead.peek() == '(') return false;
-    return !ahead.name().empty() && ahead.peek() == ':';
   }
   void tensor() {
     const ParseError place = here();

@@ -33,9 +33,31 @@ inline bool is_word(const Name& x) {
          spmd::operation_named(x) != nullptr;
 }
 
-class TextReader : protected Tokens {
+/// Lines that have something, the first of them of tensors.
+class LineReader : protected Tokens {
+ protected:
+  explicit LineReader(std::string_view text) : Tokens(text) {}
+
+  bool next_content() {
+    while (next_line()) {
+      if (peek() != end_of_line) return true;
+    }
+    return false;
+  }
+  void line() {
+    if (peek() != end_of_line) fail(here(), "unexpected text");
+    if (!next_content()) fail(here(), "the text ends here too early");
+  }
+  bool at_tensor() const {
+    Tokens ahead = *this;
+    if (ahead.peek() == '(') return false;
+    return !ahead.name().empty() && ahead.peek() == ':';
+  }
+};
+
+class TextReader : LineReader {
  public:
-  explicit TextReader(std::string_view text) : Tokens(text) {}
+  explicit TextReader(std::string_view text) : LineReader(text) {}
 
   Text text() {  // throws ParseError
     line();
@@ -51,22 +73,6 @@ class TextReader : protected Tokens {
   }
 
  private:
-  bool next_content() {
-    while (next_line()) {
-      if (peek() != end_of_line) return true;
-    }
-    return false;
-  }
-  void line() {
-    if (peek() != end_of_line) fail(here(), "unexpected text");
-    if (!next_content()) fail(here(), "the text ends here too early");
-  }
-
-  bool at_tensor() const {
-    Tokens ahead = *this;
-    if (ahead.peek() == '(') return false;
-    return !ahead.name().empty() && ahead.peek() == ':';
-  }
   void tensor() {
     const ParseError place = here();
     const Name x = name();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -53,20 +53,22 @@ struct TileRelation {
 
 TileRelation relation_of(const Layout& layout) {
   TileRelation out;
-  std::map<std::vector<std::pair<Shape, Shape>>, Size> seen;
+  // Tiles of cuts are the same or have nothing in common, so no two of them are compared.
+  const bool may_overlap = layout.is_listed() || !layout.halos().empty();
+  std::set<std::vector<std::pair<Shape, Shape>>> seen;
   std::vector<Box> boxes;
   for (Size d = 0; d < layout.devices(); ++d) {
     if (layout.tile_size(d) == 0) continue;
     std::vector<std::pair<Shape, Shape>> key;
     const BoxesOfTile tile = boxes_of_tile(layout, d);
     for (const Box& box : tile) key.emplace_back(box.at, box.extent);
-    if (++seen[std::move(key)] > 1) {
+    if (!seen.insert(std::move(key)).second) {
       out.repeat = true;
-    } else {
+    } else if (may_overlap) {
       boxes.insert(boxes.end(), tile.begin(), tile.end());
     }
   }
-  // From the front: what begins behind a box's end does not boxes_meet it.
+  // From the front: what begins behind a box's end does not meet it.
   std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return a.at < b.at; });
   for (std::size_t k = 0; k < boxes.size() && !out.overlap; ++k) {
     for (std::size_t l = k + 1; l < boxes.size() && !out.overlap; ++l) {
