@@ -340,10 +340,10 @@ TEST(Offsets, what_is_streamed_although_its_ends_are_not) {
   EXPECT_TRUE(runs_stream(0, 64));
   EXPECT_TRUE(runs_stream(Size{128} | Size{192}, 256));
   EXPECT_FALSE(runs_stream(0, 32));
-  EXPECT_FALSE(runs_stream(16, 256));  // a target off the lines
+  EXPECT_FALSE(runs_stream(16, 192));  // a target off the lines
   EXPECT_FALSE(runs_stream(0, 100));   // runs of no whole lines
-  EXPECT_FALSE(runs_stream(16, 4032));
-  EXPECT_TRUE(runs_stream(16, 4096));
+  EXPECT_FALSE(runs_stream(16, 255));
+  EXPECT_TRUE(runs_stream(16, 256));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -263,10 +264,21 @@ Pass make_pass(const Case& drawn, Stores stores) {
 
 void expect_right(const Case& drawn, Random& random, Stores stores, bool aligned) {
   const Memory before = make_memory(drawn, random, aligned);
+  const Pass pass = make_pass(drawn, stores);
   Memory after = before;
-  make_pass(drawn, stores).run(after.source_tiles(), after.target_tiles());
+  pass.run(after.source_tiles(), after.target_tiles());
   EXPECT_EQ(first_difference(drawn, before, after), std::nullopt)
       << print(drawn) << "\naligned " << aligned;
+  std::vector<Size> shares(static_cast<std::size_t>(draw(random, 2, 9)));
+  std::iota(shares.begin(), shares.end(), Size{0});
+  std::shuffle(shares.begin(), shares.end(), random);
+  Memory shared = before;
+  for (const Size number : shares) {
+    pass.run(shared.source_tiles(), shared.target_tiles(),
+             {number, static_cast<Size>(shares.size())});
+  }
+  EXPECT_EQ(first_difference(drawn, before, shared), std::nullopt)
+      << print(drawn) << "\naligned " << aligned << ", in " << shares.size() << " shares";
 }
 
 constexpr std::array both{Stores::ordinary, Stores::streaming};
@@ -306,6 +318,31 @@ TEST(Pass, pushes_and_pulls_runs_of_every_length) {
           if (HasFailure()) return;
         }
       }
+    }
+  }
+}
+
+/// A share goes on where the one before it ended: what is copied beside it, share by share, is near.
+TEST(Pass, a_share_is_its_part_of_the_rows) {
+  Random random(6);
+  const Case split = split_case(8, 2, 40, 9, true);
+  const Pass pass = make_pass(split, Stores::ordinary);
+  const Memory before = make_memory(split, random, true);
+  for (const Size of : {Size{1}, Size{3}, Size{40}, Size{7'000'000'000'000'000'000}}) {
+    for (const Size number : {Size{0}, of / 2, of - 1}) {
+      Memory after = before;
+      pass.run(after.source_tiles(), after.target_tiles(), {number, of});
+      Case part = split;
+      const auto row = [of](Size share) {
+        return static_cast<Size>(
+            std::ceil(static_cast<long double>(share) * 40 / static_cast<long double>(of)));
+      };
+      for (Transfer& rows : part.transfers) {
+        rows.target_start[0] = rows.source_start[0] = row(number);
+        rows.shape[0] = row(number + 1) - row(number);
+      }
+      if (row(number + 1) == row(number)) part.transfers.clear();
+      EXPECT_EQ(first_difference(part, before, after), std::nullopt) << number << " of " << of;
     }
   }
 }

@@ -75,11 +75,6 @@ constexpr Size asked_ahead_bytes = 512;
 // costs more than stores across two lines.
 constexpr Size aligned_run_bytes = 512;
 
-// For writing, and harmless wherever it points to. Asked for to be read, a line that another process
-// has comes twice: small arrays took 1.6 times as long. That is what __builtin_prefetch makes of it
-// where no target says more.
-inline void ask_for(const std::byte* line) { asm volatile("prefetchw (%0)" : : "r"(line)); }
-
 using Quarter = __m128i;
 
 [[nodiscard]] inline Quarter load_16(const std::byte* from) {

@@ -276,11 +276,11 @@ class Pass::Execution {
             std::span<std::byte* const> targets)
       : pass_(pass), sources_(sources), targets_(targets), kernels_(kernels()) {}
 
-  void run() {
+  void run(Share share) {
     for (auto first = pass_.groups_.begin(); first != pass_.groups_.end();) {
       auto last = first;
       while (last->with_next) ++last;
-      run_rows({first, ++last});
+      run_rows({first, ++last}, share);
       first = last;
     }
     if (pass_.streaming_) kernels_.fence();
@@ -288,31 +288,41 @@ class Pass::Execution {
 
  private:
   // Of several groups one row after the other (join_rows).
-  void run_rows(std::span<const Group> groups) {
+  void run_rows(std::span<const Group> groups, Share share) {
     const Group& first = groups.front();
     const Loop& inner = first.loops.back();
-    const Size rows_at_once = groups.size() == 1 ? inner.count : 1;
+    alone_ = groups.size() == 1;
     std::array<Size, max_loops> at{};
     Size source_offset = 0;
     std::array<Size, static_cast<std::size_t>(most_together)> target_offsets{};
-    alone_ = groups.size() == 1;
-    for (Size left = first.rows; left > 0; left -= inner.count) {
-      for (Size row = 0; row < inner.count; row += rows_at_once) {
+    const auto step = [&](std::size_t i, Size steps) {
+      source_offset += steps * first.loops[i].source_stride;
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        target_offsets[g] += steps * groups[g].loops[i].target_stride;
+      }
+    };
+    Size left = share.end_of(first.rows) - share.begin_of(first.rows);
+    Size outside = share.begin_of(first.rows);
+    for (std::size_t i = first.loops.size(); i-- > 0;) {
+      at[i] = outside % first.loops[i].count;
+      outside /= first.loops[i].count;
+      if (i + 1 < first.loops.size()) step(i, at[i]);
+    }
+    for (Size row = at[first.loops.size() - 1]; left > 0; row = 0) {
+      const Size end = row + std::min(inner.count - row, left);
+      left -= end - row;
+      const Size rows_at_once = alone_ ? end - row : 1;
+      for (; row < end; row += rows_at_once) {
         for (std::size_t g = 0; g < groups.size(); ++g) {
-          run_segment(groups[g], std::min(rows_at_once, inner.count - row),
-                      source_offset + row * inner.source_stride,
+          run_segment(groups[g], rows_at_once, source_offset + row * inner.source_stride,
                       target_offsets[g] + row * groups[g].loops.back().target_stride);
         }
       }
       for (std::size_t i = first.loops.size() - 1; i-- > 0;) {
         const Size count = first.loops[i].count;
         const bool again = ++at[i] == count;
-        const Size steps = again ? 1 - count : 1;
         if (again) at[i] = 0;
-        source_offset += steps * first.loops[i].source_stride;
-        for (std::size_t g = 0; g < groups.size(); ++g) {
-          target_offsets[g] += steps * groups[g].loops[i].target_stride;
-        }
+        step(i, again ? 1 - count : 1);
         if (!again) break;
       }
     }
@@ -362,11 +372,23 @@ class Pass::Execution {
     }
     if (!pass_.streaming_) return ordinary_runs(segment, order);
     if (completed && alone_ && (bits | run) % line_bytes != 0) {
+      ask_for_ends(group, segment);
       if (run < line_bytes) return stage(group, segment);
       return kernels_.join(segment, group.chain, order, joiners_.data());
     }
     if (!runs_stream(bits, run)) return ordinary_runs(segment, order);
     kernels_.runs(segment, order);
+  }
+
+  // Where a chain begins and ends it has a part of a line, and other stores wait until that is there.
+  void ask_for_ends(const Group& group, const Segment& segment) {
+    const std::size_t loops = group.loops.size();
+    const Size next = loops > 1 ? group.loops[loops - 2].target_stride : 0;
+    for (Size m = 0; m < segment.members; m += group.chain) {
+      ask_for(segment.targets[m] + (segment.rows - 1) * segment.target_stride +
+              group.chain * segment.run_bytes);
+      ask_for(segment.targets[m] + next);
+    }
   }
 
   void stage(const Group& group, const Segment& segment) {
@@ -401,13 +423,13 @@ class Pass::Execution {
   alignas(line_bytes) std::array<std::byte, staging_bytes> staging_;
 };
 
-void Pass::run(std::span<const std::byte* const> sources,
-               std::span<std::byte* const> targets) const {
+void Pass::run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
+               Share share) const {
   RETILE_ASSERT(static_cast<Size>(sources.size()) >= sources_ &&
                     static_cast<Size>(targets.size()) >= targets_,
                 fmt::format("{} of {} sources, {} of {} targets", sources.size(), sources_,
                             targets.size(), targets_));
-  Execution(*this, sources, targets).run();
+  Execution(*this, sources, targets).run(share);
 }
 
 Size Pass::held_bytes() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/core/wide.h"
 #include "retile/exec/copy/runs.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/program/ops.h"
@@ -16,6 +17,22 @@ namespace retile::copy {
 struct Options {
   Stores stores = Stores::automatic;
   Size cache_share_bytes = 0;  ///< this process's share of the last cache; 0: detected
+};
+
+/// One of so many shares of what a pass copies, which go through the sources from their begin to their
+/// end: what is copied beside a pass, share by share, finds the lines that both read in a cache.
+struct Share {
+  Size number = 0;  ///< below `of`
+  Size of = 1;
+
+  /// Of so many rows; what is one row is copied with the first share.
+  [[nodiscard]] Size begin_of(Size rows) const { return rows_before(number, rows); }
+  [[nodiscard]] Size end_of(Size rows) const { return rows_before(number + 1, rows); }
+
+ private:
+  [[nodiscard]] Size rows_before(Size shares, Size rows) const {
+    return static_cast<Size>((static_cast<Int128>(rows) * shares + of - 1) / of);
+  }
 };
 
 /// Copies boxes from source tiles to target tiles, compiled once and run many times.
@@ -47,7 +64,9 @@ class Pass {
   /// nearly as fast as multiples of 64 bytes. Allocates nothing. Where the pass streams it ends with the
   /// store fence, so that a flag which is set afterwards says to other processes that the bytes are
   /// there.
-  void run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets) const;
+  /// \param share  what of it is copied; all shares, in any order, copy everything
+  void run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
+           Share share = {}) const;
 
   /// Whether this pass writes past the caches.
   [[nodiscard]] bool streaming() const { return streaming_; }

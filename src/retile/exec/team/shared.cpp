@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/division.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/exec/team/shared_protocol.h"
 
@@ -117,7 +118,13 @@ void SharedExchange::Making::make_streams(SharedExchange& made) const {
   for (SharedPeer& peer : made.peers_) {
     if (peer.incoming) peer.incoming->unpack_past_caches_if_it_pays(incoming_bytes, cache_share);
   }
-  if (!own.kept.empty()) made.kept_.emplace(pass_over(own.kept, in_tile, out_tile));
+  if (own.kept.empty()) return;
+  made.kept_.emplace(pass_over(own.kept, in_tile, out_tile));
+  for (const SharedPeer& peer : made.peers_) {
+    if (!peer.outgoing) continue;
+    made.shares_of_kept_ =
+        std::max(made.shares_of_kept_, ceil_div(peer.outgoing->bytes(), made.slot_bytes_));
+  }
 }
 
 void SharedExchange::Making::make_passes(SharedExchange& made, bool pulls) const {

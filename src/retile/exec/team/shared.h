@@ -152,6 +152,7 @@ class SharedExchange {
   // For tiles outside shared memory: what goes through slots, by member, and what stays.
   std::vector<SharedPeer> peers_;
   std::optional<copy::Pass> kept_;
+  Size shares_of_kept_ = 1;  // one beside each chunk that goes to a peer
   // For tiles in shared memory: one pass over what this member gives, and, where that jumps less,
   // one over what it gets; with copies that one alone.
   std::optional<copy::Pass> push_;

@@ -183,16 +183,19 @@ template <typename Watch>
 Result<void> SharedExchange::staged(std::span<const std::byte> in, std::span<std::byte> out,
                                     Watch& watch) {
   bool more = true;
-  for (int step = 0; more; ++step) {
+  for (Size step = 0; more; ++step) {
     more = false;
     for (int distance = 1; distance < team().members(); ++distance) {
       if (peer(after(distance)).all_sent()) continue;
       if (auto sent = send_chunk(after(distance), in, watch); !sent) return sent;
       more = true;
     }
-    if (step == 0) {
+    if (kept_ && step < shares_of_kept_) {
       watch.at(Moment::copy);
-      if (kept_) kept_->run(std::array{in.data()}, std::array{out.data()});
+      kept_->run(std::array{in.data()}, std::array{out.data()}, {step, shares_of_kept_});
+      more = true;
+    }
+    if (step == 0) {
       more = true;
       continue;
     }
