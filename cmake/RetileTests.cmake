@@ -35,7 +35,7 @@ include(RetileFuzz)
 set(RETILE_TESTS_LEFT_OUT "" CACHE INTERNAL "")
 set(RETILE_LABELS unit property exhaustive proof kernel mpi gpu cli house python slow all)
 # Seconds that an entry may take when its test says nothing.
-set(RETILE_TIMEOUT_unit 60)
+set(RETILE_TIMEOUT_unit 120)
 set(RETILE_TIMEOUT_property 120)
 set(RETILE_TIMEOUT_exhaustive 300)
 set(RETILE_TIMEOUT_proof 300)
