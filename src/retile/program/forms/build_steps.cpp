@@ -19,22 +19,22 @@ class KeysFound {
       : step_(step), may_list_shapes_(may_list_shapes) {}
 
   template <typename Value>
-  void operator()(std::string_view key, const Value& /*value*/) {
+  void see(std::string_view key, const Value& /*value*/) {
     need(step_.has(key));
   }
-  void operator()(std::string_view /*key*/, const std::optional<PieceSize>& /*may lack*/) {}
-  void operator()(std::string_view /*key*/, const Addition& /*may lack*/) {}
-  void operator()(std::string_view /*key*/, const std::optional<Addition>& /*may lack*/) {}
-  void operator()(std::string_view /*key*/, const KeptPieces& /*pieces*/) {
+  void see(std::string_view /*key*/, const std::optional<PieceSize>& /*may lack*/) {}
+  void see(std::string_view /*key*/, const Addition& /*may lack*/) {}
+  void see(std::string_view /*key*/, const std::optional<Addition>& /*may lack*/) {}
+  void see(std::string_view /*key*/, const KeptPieces& /*pieces*/) {
     const bool grouped = step_.has("groups");
     need(grouped || (step_.has("parts") && step_.has("part")));
     both_ = both_ || (grouped && (step_.has("parts") || step_.has("part")));
   }
-  void operator()(std::string_view /*key*/, const Sources& /*sources*/) {
+  void see(std::string_view /*key*/, const Sources& /*sources*/) {
     need(step_.has("source") || step_.has("pairs"));
     both_ = both_ || (step_.has("source") && step_.has("pairs"));
   }
-  void operator()(std::string_view key, const std::vector<Transfer>& /*transfers*/) {
+  void see(std::string_view key, const std::vector<Transfer>& /*transfers*/) {
     need(step_.has(key) && (step_.has("tile") || (may_list_shapes_ && step_.has("shapes"))));
   }
 
@@ -54,7 +54,7 @@ class KeysFound {
 
 void Builder::check_keys(const StepDraft& step, const Op& op) const {
   KeysFound found(step, version_ >= 2);
-  each_field(op, [&found](std::string_view key, const auto& value) { found(key, value); });
+  each_field(op, [&found](std::string_view key, const auto& value) { found.see(key, value); });
   const OpInfo& row = info(op);
   if (found.both()) {
     fail(step.place,
