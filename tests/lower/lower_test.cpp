@@ -94,7 +94,8 @@ TEST(Lower, devices_that_hold_their_new_tile_keep_it) {
         std::tuple{"a:2,b:2,c:2,d:2", "[1{a}2, 1{b}2]", "[1{d}2, 1{c}2]"}}) {
     const Program program = lowered(mesh, from, to);
     ASSERT_EQ(program.steps.size(), 1U) << from;
-    const auto source = sources(std::get<Allpermute>(program.steps[0].op), program.devices);
+    const auto source =
+        sources_of(std::get<Allpermute>(program.steps[0].op).source, program.devices);
     const auto before = program.from.base_offsets();
     const auto after = program.to.base_offsets();
     const std::size_t rank = program.from.rank();

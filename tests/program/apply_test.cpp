@@ -301,7 +301,7 @@ RC_GTEST_PROP(ShapeAfterProperty, pairs_apply_iff_they_permute, (std::uint64_t s
     RC_ASSERT(from.count(device) != 1U || to.count(device) != 1U);
     return;
   }
-  auto sources = retile::sources(permute, devices);
+  auto sources = sources_of(permute.source, devices);
   for (const auto& pair : pairs) RC_ASSERT(sources[static_cast<std::size_t>(pair[1])] == pair[0]);
   std::sort(sources.begin(), sources.end());
   for (Size d = 0; d < devices; ++d) RC_ASSERT(sources[static_cast<std::size_t>(d)] == d);
@@ -320,8 +320,8 @@ RC_GTEST_PROP(MembershipProperty, is_the_row_and_the_place_in_it, (std::uint64_t
       RC_ASSERT(found.members == row);
       RC_ASSERT(found.position == q);
       const retile::Dynslice slice{.dim = 0, .pieces = table};
-      RC_ASSERT(piece_of(slice, row[q]) == static_cast<Size>(q));
-      RC_ASSERT(group_size(slice) == static_cast<Size>(row.size()));
+      RC_ASSERT(piece_of(slice.pieces, row[q]) == static_cast<Size>(q));
+      RC_ASSERT(group_size(slice.pieces) == static_cast<Size>(row.size()));
     }
   }
 }
@@ -329,18 +329,18 @@ RC_GTEST_PROP(MembershipProperty, is_the_row_and_the_place_in_it, (std::uint64_t
 TEST(PieceOf, parts_say_it_for_every_device) {
   const auto listed =
       std::get<retile::Dynslice>(step("dynslice dim=0 parts=3 part=[2,0,1,1,0,2]").op);
-  EXPECT_EQ(group_size(listed), 3);
+  EXPECT_EQ(group_size(listed.pieces), 3);
   for (Size d = 0; d < 6; ++d)
-    EXPECT_EQ(piece_of(listed, d),
+    EXPECT_EQ(piece_of(listed.pieces, d),
               (std::vector<Size>{2, 0, 1, 1, 0, 2})[static_cast<std::size_t>(d)]);
   const auto iota =
       std::get<retile::Dynslice>(step("dynslice dim=0 parts=6 part=[6]<=[2,3]T(1,0)").op);
-  EXPECT_EQ(piece_of(iota, 1), 3);
+  EXPECT_EQ(piece_of(iota.pieces, 1), 3);
 }
 
 TEST(Sources, come_from_lists_iotas_and_pairs) {
   const auto of = [](const std::string& line) {
-    return sources(std::get<retile::Allpermute>(step(line).op), 6);
+    return sources_of(std::get<retile::Allpermute>(step(line).op).source, 6);
   };
   EXPECT_EQ(of("allpermute source=[1,0,2,3,5,4]"), (std::vector<Size>{1, 0, 2, 3, 5, 4}));
   EXPECT_EQ(of("allpermute source=[6]<=[2,3]T(1,0)"), (std::vector<Size>{0, 3, 1, 4, 2, 5}));
@@ -397,7 +397,7 @@ RC_GTEST_PROP(StepCostProperty, permutations_cost_iff_a_device_gets_another_tile
   const retile::Allpermute permute{.source = table};
   std::vector<Size> identity(static_cast<std::size_t>(devices));
   std::iota(identity.begin(), identity.end(), Size{0});
-  const bool moves = sources(permute, devices) != identity;
+  const bool moves = sources_of(permute.source, devices) != identity;
   RC_CLASSIFY(moves, "moves");
   RC_ASSERT(retile::step_cost({.op = permute, .claims = {}}, 7, 7) == (moves ? 7 : 0));
 }

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "retile/core/assert.h"
-#include "retile/core/cases.h"
+#include "retile/program/op_facts.h"
 
 namespace retile {
 namespace {
@@ -12,9 +12,9 @@ namespace {
 /// Makes a unit smaller until an extent is so many units.
 void fit(Size& unit, Size extent) { unit = std::gcd(unit, extent); }
 
-/// The same for all that an exchange moves.
-void fit(Shape& unit, const Exchange& step) {
-  for (const Transfer& transfer : step.transfers) {
+/// The same for all that these move.
+void fit(Shape& unit, const std::vector<Transfer>& transfers) {
+  for (const Transfer& transfer : transfers) {
     for (const Shape* numbers : {&transfer.target_start, &transfer.source_start, &transfer.shape}) {
       for (std::size_t k = 0; k < unit.size(); ++k) {
         if ((*numbers)[k] % unit[k] != 0) fit(unit[k], (*numbers)[k]);
@@ -46,29 +46,20 @@ std::optional<TagsNeeded> tags_needed(const Step& step, const StepShapes& shapes
   TagsNeeded out{.after = before};
   Shape& unit = out.after.unit;
   Size& arrays = out.after.arrays;
-  match(
-      step.op,
-      [&](const Dynslice& op) {
-        fit(unit[op.dim], shapes.after[op.dim]);
-        const auto parts = checked_mul(arrays, shapes.tile[op.dim] / shapes.after[op.dim]);
-        arrays = std::min(parts.value_or(shapes.devices), shapes.devices);
-      },
-      [&](const Allgather& op) {
-        if (op.groups.columns() > 1) arrays = op.groups.row_count();
-      },
-      [&](const Alltoall& op) {
-        if (op.groups.columns() == 1) return;
-        fit(unit[op.split], shapes.tile[op.split] / op.groups.columns());
-        arrays = shapes.devices;
-      },
-      [](const Allpermute&) {},
-      [&](const Exchange& op) {
-        for (std::size_t k = 0; k < unit.size(); ++k) fit(unit[k], shapes.after[k]);
-        fit(unit, op);
-        arrays = shapes.devices;
-      },
-      [](const Adding auto&) { RETILE_ASSERT(false, "what adds is replayed as sums"); },
-      [](const OverDims auto&) { RETILE_ASSERT(false, "what is not even is replayed in boxes"); });
+  const OpFacts facts = facts_of(step.op);
+  if (facts.transfers != nullptr) {
+    for (std::size_t k = 0; k < unit.size(); ++k) fit(unit[k], shapes.after[k]);
+    fit(unit, *facts.transfers);
+    arrays = shapes.devices;
+  } else if (const Size n = group_size(facts); n > 1) {
+    RETILE_ASSERT(facts.is_plain(), "the others are replayed as sums, or in boxes");
+    for (const std::size_t dim : facts.cuts) fit(unit[dim], moved_extent(facts, shapes.tile, dim));
+    if (facts.pieces != nullptr) {
+      arrays = std::min(checked_mul(arrays, n).value_or(shapes.devices), shapes.devices);
+    } else {
+      arrays = facts.cuts.empty() ? facts.groups->row_count() : shapes.devices;
+    }
+  }
   const auto tags_before = tags_in(before.arrays, shapes.tile, unit);
   const auto tags_after = tags_in(arrays, shapes.after, unit);
   if (!tags_before || !tags_after) return std::nullopt;

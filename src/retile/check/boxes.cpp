@@ -54,7 +54,7 @@ Applied Boxes::apply(const Step& step, const Shape& after, const Limits& limits)
 }
 
 Applied Boxes::keep(const Keep& what, const Limits& limits) {
-  const auto piece = pieces_kept(*what.op, devices(), limits.deadline);
+  const auto piece = pieces_kept(*what.pieces, devices(), limits.deadline);
   if (!piece) return Applied::too_late;
   std::vector<Size>& base = base_[what.dim];
   for (std::size_t d = 0; d < base.size(); ++d) base[d] += (*piece)[d] * what.width;
@@ -85,7 +85,7 @@ Applied Boxes::regroup(const Regroup& what, const Limits& limits) {
 }
 
 Applied Boxes::fetch(const Fetch& what, const Limits& limits) {
-  const auto source = sources_of(*what.op, devices(), limits.deadline);
+  const auto source = sources_of(*what.sources, devices(), limits.deadline);
   if (!source) return Applied::too_late;
   for (std::vector<Size>& column : base_) {
     if (limits.deadline.passed()) return Applied::too_late;

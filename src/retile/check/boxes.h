@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "retile/check/state.h"
-#include "retile/program/ops.h"
+#include "retile/program/op_facts.h"
 
 namespace retile {
 

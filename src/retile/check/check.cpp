@@ -31,14 +31,10 @@ void assert_well_formed(const Program& program) {
                                    is_view(program.array->to, program.to)),
                 "from and to are views of the tiles of the array");
   for (const Step& step : program.steps) {
-    const bool names_what_is_there = match(
-        step.op, [rank](const Dynslice& op) { return op.dim < rank; },
-        [rank](const Allgather& op) { return op.dim < rank; },
-        [rank](const Alltoall& op) { return std::max(op.split, op.concat) < rank; },
-        [](const Allpermute&) { return true; },
-        [&](const Exchange&) { return well_made(step, rank, program.devices); },
-        [&](const Adding auto&) { return well_made(step, rank, program.devices); },
-        [&](const OverDims auto&) { return well_made(step, rank, program.devices); });
+    const OpFacts facts = facts_of(step.op);
+    // What tables say of steps that are replayed as numbers is for the verdict.
+    const bool names_what_is_there =
+        facts.is_plain() ? has_dims(facts, rank) : well_made(step, rank, program.devices);
     RETILE_ASSERT(
         names_what_is_there,
         "dimensions are below the rank; an exchange says the shape of the new tiles and of "

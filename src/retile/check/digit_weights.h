@@ -8,7 +8,7 @@
 
 #include "retile/core/device_table.h"
 #include "retile/core/layout.h"
-#include "retile/program/ops.h"
+#include "retile/program/op_facts.h"
 
 namespace retile {
 

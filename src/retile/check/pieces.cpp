@@ -83,7 +83,7 @@ Pieces::Allowance Pieces::allowance(const Step& step, const Shape& after,
 }
 
 Applied Pieces::keep(const Keep& what, const Shape& after, Allowance& allowed) {
-  const auto piece = pieces_kept(*what.op, devices(), allowed.deadline);
+  const auto piece = pieces_kept(*what.pieces, devices(), allowed.deadline);
   if (!piece) return Applied::too_late;
   const Regroup slices = {.groups = nullptr,
                           .split = what.dim,
@@ -148,7 +148,7 @@ Applied Pieces::regroup(const Regroup& what, const Shape& after, Allowance& allo
 }
 
 Applied Pieces::fetch(const Fetch& what, Allowance& allowed) {
-  const auto source = sources_of(*what.op, devices(), allowed.deadline);
+  const auto source = sources_of(*what.sources, devices(), allowed.deadline);
   if (!source) return Applied::too_late;
   const ArrayOf old = lists_.list_of;
   for (std::size_t d = 0; d < old.size(); ++d) lists_.list_of[d] = old[index((*source)[d])];

@@ -12,7 +12,7 @@
 #include "retile/check/piece_list.h"
 #include "retile/check/state.h"
 #include "retile/check/tables.h"
-#include "retile/program/ops.h"
+#include "retile/program/op_facts.h"
 
 namespace retile {
 

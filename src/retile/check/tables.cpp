@@ -35,10 +35,10 @@ std::optional<std::vector<Size>> entries_of(const DeviceTable& table, const Dead
   return entries_of(chain->simplified(), deadline);
 }
 
-std::optional<std::vector<Size>> pieces_kept(const Dynslice& step, Size devices,
+std::optional<std::vector<Size>> pieces_kept(const KeptPieces& pieces, Size devices,
                                              const Deadline& deadline) {
   return match(
-      step.pieces,
+      pieces,
       [&](const DeviceTable& groups) -> std::optional<std::vector<Size>> {
         const auto members = entries_of(groups, deadline);
         if (!members) return std::nullopt;
@@ -54,11 +54,13 @@ std::optional<std::vector<Size>> pieces_kept(const Dynslice& step, Size devices,
       [&](const PartList& list) { return entries_of(list.part, deadline); });
 }
 
-std::optional<std::vector<Size>> sources_of(const Allpermute& step, Size devices,
+std::optional<std::vector<Size>> sources_of(const Sources& sources, Size devices,
                                             const Deadline& deadline) {
   return match(
-      step.source, [&](const DeviceTable& table) { return entries_of(table, deadline); },
-      [&](const PairList&) -> std::optional<std::vector<Size>> { return sources(step, devices); });
+      sources, [&](const DeviceTable& table) { return entries_of(table, deadline); },
+      [&](const PairList&) -> std::optional<std::vector<Size>> {
+        return sources_of(sources, devices);
+      });
 }
 
 SharedParts shared_parts(const ArrayOf& array_of, const std::vector<Size>& piece) {

@@ -18,11 +18,11 @@ namespace retile {
 /// All entries of a table, row after row.
 [[nodiscard]] std::optional<std::vector<Size>> entries_of(const DeviceTable& table,
                                                           const Deadline& deadline);
-/// The piece that each device keeps in a dynslice.
-[[nodiscard]] std::optional<std::vector<Size>> pieces_kept(const Dynslice& step, Size devices,
+/// The piece that each device keeps.
+[[nodiscard]] std::optional<std::vector<Size>> pieces_kept(const KeptPieces& pieces, Size devices,
                                                            const Deadline& deadline);
 /// source[d] for every device.
-[[nodiscard]] std::optional<std::vector<Size>> sources_of(const Allpermute& step, Size devices,
+[[nodiscard]] std::optional<std::vector<Size>> sources_of(const Sources& sources, Size devices,
                                                           const Deadline& deadline);
 
 /// Arrays that several devices share: which one each device has.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "retile/check/boxes.h"
-#include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/core/walk.h"
 
@@ -136,15 +135,10 @@ Applied Tags::apply(const Step& step, const Shape& after, const Limits& limits) 
   next.strides = strides_of(next.counts);
   next.size = checked_product(next.counts).value();
   const Applied done = match(
-      step.op, [&](const Dynslice& op) { return dynslice(op, next); },
-      [&](const Allgather& op) { return allgather(op, next); },
-      [&](const Alltoall& op) { return alltoall(op, next); },
-      [&](const Allpermute& op) { return allpermute(op, next); },
-      [&](const Exchange& op) { return exchange(op, next); },
-      [](const Adding auto&) -> Applied { RETILE_ASSERT(false, "what adds is replayed as sums"); },
-      [](const OverDims auto&) -> Applied {
-        RETILE_ASSERT(false, "what is not even is replayed in boxes");
-      });
+      meaning(step.op, tile()), [&](const Keep& what) { return keep(what, next); },
+      [&](const Regroup& what) { return what.splits ? regroup(what, next) : gather(what, next); },
+      [&](const Fetch& what) { return fetch(what, next); },
+      [&](const Assemble& what) { return assemble(what, next); });
   if (done != Applied::done) return done;
   array_of_ = std::move(next.array_of);
   tags_ = std::move(next.tags);
@@ -153,25 +147,26 @@ Applied Tags::apply(const Step& step, const Shape& after, const Limits& limits) 
   return Applied::done;
 }
 
-Applied Tags::dynslice(const Dynslice& step, Next& next) const {
-  const auto piece = pieces_kept(step, devices(), next.deadline);
+Applied Tags::keep(const Keep& what, Next& next) const {
+  const auto piece = pieces_kept(*what.pieces, devices(), next.deadline);
   if (!piece) return Applied::too_late;
   SharedParts shared = shared_parts(array_of_, *piece);
   next.make_arrays(shared.parts.size());
   const Walk<2> box = next.box(next.counts, strides_);
   for (std::size_t a = 0; a < shared.parts.size(); ++a) {
     const auto& [from, part] = shared.parts[a];
-    const Size* const begin = array(from) + part * next.counts[step.dim] * strides_[step.dim];
+    const Size* const begin = array(from) + part * next.counts[what.dim] * strides_[what.dim];
     if (!next.copy(box, begin, next.array(a))) return Applied::too_late;
   }
   next.array_of = std::move(shared.array_of);
   return Applied::done;
 }
 
-Applied Tags::allgather(const Allgather& step, Next& next) const {
-  const std::size_t n = index(step.groups.columns());
+/// One new array for all of a row.
+Applied Tags::gather(const Regroup& what, Next& next) const {
+  const std::size_t n = index(what.groups->columns());
   if (n == 1) return unchanged(next);
-  const auto members = entries_of(step.groups, next.deadline);
+  const auto members = entries_of(*what.groups, next.deadline);
   if (!members) return Applied::too_late;
   next.make_arrays(members->size() / n);
   next.array_of.resize(array_of_.size());
@@ -179,31 +174,31 @@ Applied Tags::allgather(const Allgather& step, Next& next) const {
   for (std::size_t position = 0; position < members->size(); ++position) {
     const std::size_t row = position / n;
     const auto place = static_cast<Size>(position % n);
-    Size* const to = next.array(row) + place * counts_[step.dim] * next.strides[step.dim];
+    Size* const to = next.array(row) + place * counts_[what.concat] * next.strides[what.concat];
     if (!next.copy(box, array_of((*members)[position]), to)) return Applied::too_late;
     next.array_of[index((*members)[position])] = static_cast<std::uint32_t>(row);
   }
   return Applied::done;
 }
 
-Applied Tags::alltoall(const Alltoall& step, Next& next) const {
-  const std::size_t n = index(step.groups.columns());
+Applied Tags::regroup(const Regroup& what, Next& next) const {
+  const std::size_t n = index(what.groups->columns());
   if (n == 1) return unchanged(next);
-  const auto members = entries_of(step.groups, next.deadline);
+  const auto members = entries_of(*what.groups, next.deadline);
   if (!members) return Applied::too_late;
   next.make_arrays(members->size());
   next.array_of.resize(array_of_.size());
   Shape piece = counts_;
-  piece[step.split] /= static_cast<Size>(n);
+  piece[what.split] /= static_cast<Size>(n);
   const Walk<2> box = next.box(piece, strides_);
   for (std::size_t position = 0; position < members->size(); ++position) {
     const std::size_t first = position - position % n;
     const auto q = static_cast<Size>(position - first);
     for (std::size_t p = 0; p < n; ++p) {
       const Size* const from =
-          array_of((*members)[first + p]) + q * piece[step.split] * strides_[step.split];
+          array_of((*members)[first + p]) + q * piece[what.split] * strides_[what.split];
       Size* const to = next.array(position) +
-                       static_cast<Size>(p) * piece[step.concat] * next.strides[step.concat];
+                       static_cast<Size>(p) * piece[what.concat] * next.strides[what.concat];
       if (!next.copy(box, from, to)) return Applied::too_late;
     }
     next.array_of[index((*members)[position])] = static_cast<std::uint32_t>(position);
@@ -211,19 +206,19 @@ Applied Tags::alltoall(const Alltoall& step, Next& next) const {
   return Applied::done;
 }
 
-Applied Tags::allpermute(const Allpermute& step, Next& next) const {
-  const auto source = sources_of(step, devices(), next.deadline);
+Applied Tags::fetch(const Fetch& what, Next& next) const {
+  const auto source = sources_of(*what.sources, devices(), next.deadline);
   if (!source) return Applied::too_late;
   for (const Size d : *source) next.array_of.push_back(array_of_[index(d)]);
   next.tags = tags_;
   return Applied::done;
 }
 
-Applied Tags::exchange(const Exchange& step, Next& next) const {
+Applied Tags::assemble(const Assemble& what, Next& next) const {
   next.make_arrays(array_of_.size());
   next.array_of.resize(array_of_.size());
   std::iota(next.array_of.begin(), next.array_of.end(), std::uint32_t{0});
-  for (const Transfer& transfer : step.transfers) {
+  for (const Transfer& transfer : *what.transfers) {
     const Walk<2> box = next.box(in_blocks(transfer.shape, unit_), strides_);
     const Size from = offset_of(in_blocks(transfer.source_start, unit_), strides_);
     const Size to = offset_of(in_blocks(transfer.target_start, unit_), next.strides);

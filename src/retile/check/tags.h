@@ -17,7 +17,7 @@
 #include "retile/check/state.h"
 #include "retile/check/tables.h"
 #include "retile/core/walk.h"
-#include "retile/program/ops.h"
+#include "retile/program/op_facts.h"
 
 namespace retile {
 
@@ -61,11 +61,11 @@ class Tags final : public State {
   void set_blocks(const Shape& tile, Shape unit);
   /// Makes blocks smaller. Precondition: the new unit divides the old one.
   [[nodiscard]] bool refine(const Shape& unit, Watch& watch);
-  [[nodiscard]] Applied dynslice(const Dynslice& step, Next& next) const;
-  [[nodiscard]] Applied allgather(const Allgather& step, Next& next) const;
-  [[nodiscard]] Applied alltoall(const Alltoall& step, Next& next) const;
-  [[nodiscard]] Applied allpermute(const Allpermute& step, Next& next) const;
-  [[nodiscard]] Applied exchange(const Exchange& step, Next& next) const;
+  [[nodiscard]] Applied keep(const Keep& what, Next& next) const;
+  [[nodiscard]] Applied gather(const Regroup& what, Next& next) const;
+  [[nodiscard]] Applied regroup(const Regroup& what, Next& next) const;
+  [[nodiscard]] Applied fetch(const Fetch& what, Next& next) const;
+  [[nodiscard]] Applied assemble(const Assemble& what, Next& next) const;
   [[nodiscard]] Applied unchanged(Next& next) const;
 
   [[nodiscard]] const Size* array(std::size_t number) const {

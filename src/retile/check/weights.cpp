@@ -5,7 +5,7 @@
 
 #include "retile/check/boxes.h"
 #include "retile/core/cases.h"
-#include "retile/program/ops.h"
+#include "retile/program/op_facts.h"
 
 namespace retile {
 
@@ -22,14 +22,14 @@ Applied Weights::apply(const Step& step, const Shape& after, const Limits& /*lim
   const bool is_said = match(
       meaning(step.op, tile()),
       [&](const Keep& keep) {
-        const auto* const groups = std::get_if<DeviceTable>(&keep.op->pieces);
+        const auto* const groups = std::get_if<DeviceTable>(keep.pieces);
         return groups != nullptr && weights_.slice(*groups, keep.dim, keep.width);
       },
       [&](const Regroup& regroup) {
         return regroup.groups->columns() == 1 || weights_.exchange(*regroup.groups, regroup);
       },
       [&](const Fetch& fetch) {
-        const auto* const source = std::get_if<DeviceTable>(&fetch.op->source);
+        const auto* const source = std::get_if<DeviceTable>(fetch.sources);
         return source != nullptr && weights_.permute(*source);
       },
       [](const Assemble&) { return false; });

@@ -290,9 +290,9 @@ class Calls {
         step.op,
         [&](const Dynslice& op) {
           std::vector<Size> parts;
-          for (Size d = 0; d < devices_; ++d) parts.push_back(piece_of(op, d));
-          return fmt::format("dynslice({}, {}, {}, {}[rank])", start, dim(op.dim), group_size(op),
-                             int_table(parts));
+          for (Size d = 0; d < devices_; ++d) parts.push_back(piece_of(op.pieces, d));
+          return fmt::format("dynslice({}, {}, {}, {}[rank])", start, dim(op.dim),
+                             group_size(op.pieces), int_table(parts));
         },
         [&](const Allgather& op) {
           return fmt::format("allgather({}, {}, {}, {})", start, dim(op.dim), op.groups.columns(),
@@ -303,7 +303,8 @@ class Calls {
                              op.groups.columns(), grouping(op.groups, devices_));
         },
         [&](const Allpermute& op) {
-          return fmt::format("allpermute({}, {})", start, int_table(sources(op, devices_)));
+          return fmt::format("allpermute({}, {})", start,
+                             int_table(sources_of(op.source, devices_)));
         },
         [&](const Exchange& op) { return exchange(op); },
         [&](const Reducescatter& op) {

@@ -175,7 +175,7 @@ class Steps {
 
   void permute(const Allpermute& op) {
     std::string pairs;
-    const std::vector<Size> from = sources(op, program_.devices);
+    const std::vector<Size> from = sources_of(op.source, program_.devices);
     for (std::size_t d = 0; d < from.size(); ++d) {
       pairs += fmt::format("{}({}, {})", d == 0 ? "" : ", ", from[d], d);
     }

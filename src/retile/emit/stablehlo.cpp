@@ -116,7 +116,7 @@ class Body {
 
   void permute(const Allpermute& op) {
     std::vector<std::vector<Size>> pairs;
-    const std::vector<Size> from = sources(op, program_.devices);
+    const std::vector<Size> from = sources_of(op.source, program_.devices);
     for (std::size_t d = 0; d < from.size(); ++d) {
       pairs.push_back({from[d], static_cast<Size>(d)});
     }

@@ -76,41 +76,28 @@ void check_slice(const Traced& traced, const Dynslice& op) {
       want += device / digit.stride % digit.size * reach;
       reach *= digit.size;
     }
-    if (piece_of(op, device) != want) {
+    if (piece_of(op.pieces, device) != want) {
       refuse_form(fmt::format("{} slices by no axes", at_step(traced)),
                   {"it mixes who holds which addend; `lower` without --as prints it"});
     }
   }
 }
 
-Size columns(const DeviceTable& groups) { return groups.columns(); }
-
 std::vector<Digit> moved_digits(const Traced& traced) {
   const Layout& before = traced.before;
   const Layout& after = traced.after;
-  return match(
-      traced.step->op,
-      [&](const Dynslice& op) { return taken(traced, digits_of(after, op.dim), group_size(op)); },
-      [&](const Allgather& op) {
-        return taken(traced, digits_of(before, op.dim), columns(op.groups));
-      },
-      [&](const Alltoall& op) {
-        return taken(traced, digits_of(before, op.concat), columns(op.groups));
-      },
-      [](const Allpermute&) { return std::vector<Digit>(); },
-      [&](const Exchange&) -> std::vector<Digit> {
-        refuse_form(fmt::format("{} is no collective", at_step(traced)),
-                    {"--collectives plans without an exchange"});
-      },
-      [&](const Reducescatter& op) {
-        return taken(traced, digits_of(after, op.dim), columns(op.groups));
-      },
-      [&](const Allreduce&) { return without(traced, addends_of(before), addends_of(after)); },
-      [&](const Unreduce&) { return without(traced, addends_of(after), addends_of(before)); },
-      [&](const Embed& op) { return taken(traced, digits_of(before, op.dim), columns(op.groups)); },
-      [&](const OverDims auto&) -> std::vector<Digit> {
-        refuse_over_dims(*traced.step, "collectives over axes");
-      });
+  const OpFacts facts = facts_of(traced.step->op);
+  if (facts.transfers != nullptr) {
+    refuse_form(fmt::format("{} is no collective", at_step(traced)),
+                {"--collectives plans without an exchange"});
+  }
+  if (facts.counts != nullptr) refuse_over_dims(*traced.step, "collectives over axes");
+  if (facts.sources != nullptr) return {};
+  const Size n = group_size(facts);
+  if (!facts.joins.empty()) return taken(traced, digits_of(before, facts.joins.front()), n);
+  if (!facts.cuts.empty()) return taken(traced, digits_of(after, facts.cuts.front()), n);
+  return facts.spreads() ? without(traced, addends_of(after), addends_of(before))
+                         : without(traced, addends_of(before), addends_of(after));
 }
 
 /// The layout that a step claims, or the end after the last one.
@@ -141,7 +128,7 @@ std::vector<std::vector<Size>> rows_of(const DeviceTable& table) { return table.
 std::vector<Size> slice_starts(const Program& program, const Dynslice& op, const Shape& after) {
   std::vector<Size> out;
   for (Size d = 0; d < program.devices; ++d) {
-    out.push_back(piece_of(op, d) * after[op.dim]);
+    out.push_back(piece_of(op.pieces, d) * after[op.dim]);
     if (out.back() > INT32_MAX) refuse_form("an offset of 2^31 or more", {}, Code::limit_reached);
   }
   return out;

@@ -19,6 +19,7 @@
 #include "retile/core/pop_each.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/nesting.h"
+#include "retile/program/op_facts.h"
 
 namespace retile {
 
@@ -230,40 +231,19 @@ DeviceTable renamed_sources(const DeviceTable& table, const DeviceTable& device_
   return DeviceTable::list(std::move(sources));
 }
 
-Op renamed(const Op& op, const DeviceTable& device_at) {
-  return match(
-      op,
-      [&](Dynslice step) -> Op {
-        step.pieces = renamed(std::get<DeviceTable>(step.pieces), device_at);
-        return step;
+Op renamed(Op op, const DeviceTable& device_at) {
+  const OpFacts facts = facts_of(op);
+  RETILE_ASSERT(facts.transfers == nullptr, "plans have no exchanges");
+  RETILE_ASSERT(!facts.spreads(), "plans make no addends");
+  const Cases rename{
+      [&](DeviceTable& groups) { groups = renamed(groups, device_at); },
+      [&](KeptPieces& pieces) { pieces = renamed(std::get<DeviceTable>(pieces), device_at); },
+      [&](Sources& sources) {
+        sources = renamed_sources(std::get<DeviceTable>(sources), device_at);
       },
-      [&](Allgather step) -> Op {
-        step.groups = renamed(step.groups, device_at);
-        return step;
-      },
-      [&](Alltoall step) -> Op {
-        step.groups = renamed(step.groups, device_at);
-        return step;
-      },
-      [&](Allpermute step) -> Op {
-        step.source = renamed_sources(std::get<DeviceTable>(step.source), device_at);
-        return step;
-      },
-      [](const Exchange& /*step*/) -> Op { RETILE_ASSERT(false, "plans have no exchanges"); },
-      [&](Reducescatter step) -> Op {
-        step.groups = renamed(step.groups, device_at);
-        return step;
-      },
-      [&](Allreduce step) -> Op {
-        step.groups = renamed(step.groups, device_at);
-        return step;
-      },
-      [](const Unreduce& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); },
-      [](const Embed& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); },
-      [&](OverDims auto step) -> Op {
-        step.groups = renamed(step.groups, device_at);
-        return step;
-      });
+      [](const auto& /*names no devices*/) {}};
+  each_field(op, [&rename](std::string_view /*key*/, auto& value) { rename(value); });
+  return op;
 }
 
 /// Calls device p device_at.at(p).
@@ -351,11 +331,14 @@ class Clipping {
       if (pieces) piece = pieces->size;
       return pieces.has_value();
     };
-    const bool done = match(
-        step.op, [&](Dynslice& op) { return cut(op.dim, op.piece); },
-        [](Allgather&) { return true; }, [&](Alltoall& op) { return cut(op.split, op.piece); },
-        [](Allpermute&) { return true; }, [](Exchange&) { return true; },
-        [](Adding auto&) { return true; }, [](OverDims auto&) { return true; });
+    const OpFacts facts = facts_of(step.op);
+    bool done = true;
+    if (facts.is_plain() && !facts.cuts.empty()) {
+      const std::size_t dim = facts.cuts.front();
+      const Cases say{[&](std::optional<PieceSize>& piece) { done = cut(dim, piece); },
+                      [](const auto& /*no size of a piece*/) {}};
+      each_field(step.op, [&say](std::string_view /*key*/, auto& value) { say(value); });
+    }
     if (!done) return false;
     std::vector<Cuts> cuts;
     Claims claims;

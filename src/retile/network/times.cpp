@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "retile/core/cases.h"
 #include "retile/core/digits.h"
 #include "retile/program/apply.h"
 #include "retile/program/moves.h"
@@ -175,8 +174,7 @@ std::optional<std::vector<bool>> levels_moved(const Network& network, const Devi
 
 /// Where the tile of each device comes from, if a table says it; else null.
 const DeviceTable* sources_of(const Op& op) {
-  const auto* const permutation = std::get_if<Allpermute>(&op);
-  return permutation == nullptr ? nullptr : std::get_if<DeviceTable>(&permutation->source);
+  return std::get_if<DeviceTable>(facts_of(op).sources);  // null of null
 }
 
 /// Of tiles that are all alike and move as they are; nothing for other steps.
@@ -210,19 +208,25 @@ Result<Amounts> boxes_of(const Network& network, const Step& step, const TileSha
   return boxes.busiest();
 }
 
+/// How the tiles of a group become traffic; null where no group moves anything.
 Share share_of(const Op& op) {
-  return match(
-      op, [](const Dynslice&) -> Share { return nullptr; },
-      [](const Allgather&) -> Share { return Traffic::allgather; },
-      [](const Alltoall&) -> Share { return Traffic::alltoall; },
-      [](const Allpermute&) -> Share { return nullptr; },
-      [](const Exchange&) -> Share { return nullptr; },
-      [](const Reducescatter&) -> Share { return Traffic::reducescatter; },
-      [](const Allreduce&) -> Share { return Traffic::allreduce; },
-      [](const Unreduce&) -> Share { return nullptr; },
-      [](const Embed&) -> Share { return nullptr; },
-      [](const AllgatherDims&) -> Share { return Traffic::allgather; },
-      [](const AlltoallDims&) -> Share { return Traffic::alltoall; });
+  const OpFacts facts = facts_of(op);
+  if (facts.groups == nullptr) return nullptr;
+  switch (facts.kind) {
+    case CollectiveKind::gather:
+      return Traffic::allgather;
+    case CollectiveKind::all_to_all:
+      return Traffic::alltoall;
+    case CollectiveKind::reduce_scatter:
+      return Traffic::reducescatter;
+    case CollectiveKind::all_reduce:
+      return Traffic::allreduce;
+    case CollectiveKind::slice:
+    case CollectiveKind::permute:
+    case CollectiveKind::broadcast:
+      break;
+  }
+  return nullptr;
 }
 
 /// The tiles before each step of a Program that says them, where all are alike and no step has boxes of its own.

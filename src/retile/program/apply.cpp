@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "coverage.h"
@@ -118,6 +119,11 @@ bool lies_inside(const Shape& start, const Shape& shape, const Shape& tile) {
 using After = tl::expected<Shape, Refusal>;
 
 const Refusal overflow{.reason = Reason::limit, .device = std::nullopt};
+
+/// The dimension of a step along one at most.
+std::optional<std::size_t> only(std::span<const std::size_t> dims) {
+  return dims.empty() ? std::nullopt : std::optional(dims.front());
+}
 
 /// The tile with `factor` times less along `divided` and then more along `multiplied`.
 After scaled(const Shape& tile, std::optional<std::size_t> divided,
@@ -235,117 +241,89 @@ std::optional<Refusal> find_transfer_fault(const std::vector<Transfer>& transfer
 }
 
 std::optional<Refusal> find_table_fault(const Op& op, Size devices) {
-  return match(
-      op,
-      [devices](const Dynslice& step) {
-        return match(
-            step.pieces,
-            [devices](const DeviceTable& groups) { return check_groups(groups, devices); },
-            [devices](const PartList& parts) { return check_parts(parts, devices); });
-      },
-      [devices](const Allgather& step) { return check_groups(step.groups, devices); },
-      [devices](const Alltoall& step) { return check_groups(step.groups, devices); },
-      [devices](const Allpermute& step) {
-        return match(
-            step.source,
-            [devices](const DeviceTable& sources) { return check_sources(sources, devices); },
-            [devices](const PairList& pairs) { return check_pairs(pairs, devices); });
-      },
-      [](const Exchange&) { return std::optional<Refusal>{}; },
-      [devices](const Adding auto& step) { return check_groups(step.groups, devices); },
-      [devices](const OverDims auto& step) {
-        auto fault = check_groups(step.groups, devices);
-        const bool fits = checked_product(step.counts) == step.groups.columns();
-        if (!fault && !fits) fault = Refusal{.reason = Reason::groups, .device = std::nullopt};
-        return fault;
-      });
+  const OpFacts facts = facts_of(op);
+  if (facts.transfers != nullptr) return std::nullopt;
+  if (facts.sources != nullptr) {
+    return match(
+        *facts.sources,
+        [devices](const DeviceTable& sources) { return check_sources(sources, devices); },
+        [devices](const PairList& pairs) { return check_pairs(pairs, devices); });
+  }
+  if (facts.groups == nullptr) return check_parts(std::get<PartList>(*facts.pieces), devices);
+  auto fault = check_groups(*facts.groups, devices);
+  const bool fits =
+      facts.counts == nullptr || checked_product(*facts.counts) == facts.groups->columns();
+  if (!fault && !fits) fault = Refusal{.reason = Reason::groups, .device = std::nullopt};
+  return fault;
+}
+
+bool has_dims(const OpFacts& facts, std::size_t rank) {
+  if (facts.counts != nullptr) return has_grid(facts, rank);
+  const auto is_there = [rank](std::size_t dim) { return dim < rank; };
+  return std::all_of(facts.cuts.begin(), facts.cuts.end(), is_there) &&
+         std::all_of(facts.joins.begin(), facts.joins.end(), is_there);
 }
 
 bool well_made(const Step& step, std::size_t rank, Size devices) {
+  const OpFacts facts = facts_of(step.op);
+  if (!has_dims(facts, rank) || facts.add == Addition::stack) return false;
   const auto exists = [devices](Size device) { return device >= 0 && device < devices; };
   const auto are_devices = [devices](const DeviceTable& table) { return in_range(table, devices); };
-  return match(
-      step.op,
-      [&](const Dynslice& op) {
-        return op.dim < rank && match(op.pieces, are_devices, [devices](const PartList& list) {
-                 return list.parts >= 1 && list.part.size() == devices &&
-                        in_range(list.part, list.parts);
-               });
-      },
-      [&](const Allgather& op) { return op.dim < rank && are_devices(op.groups); },
-      [&](const Alltoall& op) {
-        return op.split < rank && op.concat < rank && are_devices(op.groups);
-      },
-      [&](const Allpermute& op) {
-        return match(op.source, are_devices, [&](const PairList& pairs) {
-          return std::all_of(pairs.begin(), pairs.end(), [&](const std::array<Size, 2>& pair) {
-            return exists(pair[0]) && exists(pair[1]);
-          });
-        });
-      },
-      [&](const Exchange& op) {
-        const auto are = [rank](const Shape& numbers, Size least) {
-          return numbers.size() == rank && std::all_of(numbers.begin(), numbers.end(),
-                                                       [least](Size n) { return n >= least; });
-        };
-        const auto& each = step.claims.shapes;
-        const bool shaped =
-            each ? each->size() == static_cast<std::size_t>(devices) * rank &&
-                       std::all_of(each->begin(), each->end(), [](Size n) { return n >= 0; })
-                 : step.claims.tile && are(*step.claims.tile, 1);
-        return shaped &&
-               std::all_of(op.transfers.begin(), op.transfers.end(),
-                           [&](const Transfer& transfer) {
-                             return exists(transfer.target) && exists(transfer.source) &&
-                                    are(transfer.target_start, 0) &&
-                                    are(transfer.source_start, 0) && are(transfer.shape, 1);
-                           }) &&
-               op.add != Addition::stack;
-      },
-      [&](const Adding auto& op) {
-        if constexpr (requires { op.dim; }) {
-          if (op.dim >= rank) return false;
-        }
-        return are_devices(op.groups) && op.add != Addition::stack;
-      },
-      [&](const OverDims auto& op) { return has_grid(op, rank) && are_devices(op.groups); });
+  if (facts.transfers != nullptr) {
+    const auto are = [rank](const Shape& numbers, Size least) {
+      return numbers.size() == rank &&
+             std::all_of(numbers.begin(), numbers.end(), [least](Size n) { return n >= least; });
+    };
+    const auto& each = step.claims.shapes;
+    const bool shaped =
+        each ? each->size() == static_cast<std::size_t>(devices) * rank &&
+                   std::all_of(each->begin(), each->end(), [](Size n) { return n >= 0; })
+             : step.claims.tile && are(*step.claims.tile, 1);
+    return shaped && std::all_of(facts.transfers->begin(), facts.transfers->end(),
+                                 [&](const Transfer& transfer) {
+                                   return exists(transfer.target) && exists(transfer.source) &&
+                                          are(transfer.target_start, 0) &&
+                                          are(transfer.source_start, 0) && are(transfer.shape, 1);
+                                 });
+  }
+  if (facts.sources != nullptr) {
+    return match(*facts.sources, are_devices, [&](const PairList& pairs) {
+      return std::all_of(pairs.begin(), pairs.end(), [&](const std::array<Size, 2>& pair) {
+        return exists(pair[0]) && exists(pair[1]);
+      });
+    });
+  }
+  if (facts.groups != nullptr) return are_devices(*facts.groups);
+  const auto& list = std::get<PartList>(*facts.pieces);
+  return list.parts >= 1 && list.part.size() == devices && in_range(list.part, list.parts);
 }
 
 tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Size devices,
                                          const Deadline& deadline) {
   if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
-  return match(
-      step.op,
-      [&](const Dynslice& op) { return scaled(tile, op.dim, std::nullopt, group_size(op)); },
-      [&](const Allgather& op) { return scaled(tile, std::nullopt, op.dim, op.groups.columns()); },
-      [&](const Alltoall& op) { return scaled(tile, op.split, op.concat, op.groups.columns()); },
-      [&](const Allpermute&) -> After { return tile; },
-      [&](const Exchange& op) -> After {
-        RETILE_ASSERT(step.claims.tile && step.claims.tile->size() == tile.size(),
-                      "an exchange says the shape of the new tiles");
-        const Shape& after = *step.claims.tile;
-        if (!checked_product(after)) return tl::unexpected(overflow);
-        auto fault = find_transfer_fault(
-            op.transfers, [&](Size) -> const Shape& { return tile; },
-            [&](Size) -> const Shape& { return after; }, devices, deadline);
-        if (fault) return tl::unexpected(*std::move(fault));
-        return after;
-      },
-      [&](const Reducescatter& op) {
-        RETILE_ASSERT(!op.piece, "pieces that differ go through moves.h");
-        return scaled(tile, op.dim, std::nullopt, op.groups.columns());
-      },
-      [&](const Allreduce&) -> After { return tile; },
-      [&](const Unreduce&) -> After { return tile; },
-      [&](const Embed& op) { return scaled(tile, std::nullopt, op.dim, op.groups.columns()); },
-      [&](const OverDims auto& op) -> After {
-        if (!divides(parts_along(cut_dims(op), op.counts, tile.size()), tile)) {
-          return tl::unexpected(Refusal{.reason = Reason::indivisible, .device = std::nullopt});
-        }
-        auto after = tile_over(op, tile);
-        if (!after) return tl::unexpected(overflow);
-        return *std::move(after);
-      });
+  const OpFacts facts = facts_of(step.op);
+  if (facts.transfers != nullptr) {
+    RETILE_ASSERT(step.claims.tile && step.claims.tile->size() == tile.size(),
+                  "an exchange says the shape of the new tiles");
+    const Shape& after = *step.claims.tile;
+    if (!checked_product(after)) return tl::unexpected(overflow);
+    auto fault = find_transfer_fault(
+        *facts.transfers, [&](Size) -> const Shape& { return tile; },
+        [&](Size) -> const Shape& { return after; }, devices, deadline);
+    if (fault) return tl::unexpected(*std::move(fault));
+    return after;
+  }
+  if (facts.counts != nullptr) {
+    if (!divides(parts_along(facts.cuts, *facts.counts, tile.size()), tile)) {
+      return tl::unexpected(Refusal{.reason = Reason::indivisible, .device = std::nullopt});
+    }
+    auto after = tile_over(facts, tile);
+    if (!after) return tl::unexpected(overflow);
+    return *std::move(after);
+  }
+  RETILE_ASSERT(!facts.add || !facts.piece, "pieces that differ go through moves.h");
+  if (facts.cuts.empty() && facts.joins.empty()) return tile;
+  return scaled(tile, only(facts.cuts), only(facts.joins), group_size(facts));
 }
 
 Membership membership(const DeviceTable& groups, Size device) {
@@ -359,24 +337,24 @@ Membership membership(const DeviceTable& groups, Size device) {
   return out;
 }
 
-Size group_size(const Dynslice& step) {
+Size group_size(const KeptPieces& pieces) {
   return match(
-      step.pieces, [](const DeviceTable& groups) { return groups.columns(); },
+      pieces, [](const DeviceTable& groups) { return groups.columns(); },
       [](const PartList& list) { return list.parts; });
 }
 
-Size piece_of(const Dynslice& step, Size device) {
+Size piece_of(const KeptPieces& pieces, Size device) {
   return match(
-      step.pieces,
+      pieces,
       [device](const DeviceTable& groups) {
         return find_position(groups, device) % groups.columns();
       },
       [device](const PartList& list) { return list.part.at(device); });
 }
 
-std::vector<Size> sources(const Allpermute& step, Size devices) {
+std::vector<Size> sources_of(const Sources& sources, Size devices) {
   return match(
-      step.source, [](const DeviceTable& table) { return table.entries(); },
+      sources, [](const DeviceTable& table) { return table.entries(); },
       [devices](const PairList& pairs) {
         std::vector<Size> out(static_cast<std::size_t>(devices));
         std::iota(out.begin(), out.end(), Size{0});
@@ -385,9 +363,9 @@ std::vector<Size> sources(const Allpermute& step, Size devices) {
       });
 }
 
-Size source_of(const Allpermute& step, Size device) {
+Size source_of(const Sources& sources, Size device) {
   return match(
-      step.source, [device](const DeviceTable& table) { return table.at(device); },
+      sources, [device](const DeviceTable& table) { return table.at(device); },
       [device](const PairList& pairs) {
         for (const auto& [source, target] : pairs) {
           if (target == device) return source;
@@ -417,68 +395,33 @@ std::optional<Size> most_added(const std::vector<Transfer>& transfers) {
 
 }  // namespace
 
-const DeviceTable* groups_of(const Op& op) {
-  return match(
-      op, [](const Dynslice& step) { return std::get_if<DeviceTable>(&step.pieces); },
-      [](const Allgather& step) { return &step.groups; },
-      [](const Alltoall& step) { return &step.groups; },
-      [](const Allpermute&) -> const DeviceTable* { return nullptr; },
-      [](const Exchange&) -> const DeviceTable* { return nullptr; },
-      [](const Adding auto& step) { return &step.groups; },
-      [](const OverDims auto& step) { return &step.groups; });
-}
+const DeviceTable* groups_of(const Op& op) { return facts_of(op).groups; }
 
-bool keeps_part(const Op& op) {
-  return match(
-      op, [](const Dynslice&) { return true; }, [](const Allgather&) { return false; },
-      [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
-      [](const Exchange&) { return false; }, [](const Adding auto&) { return false; },
-      [](const OverDims auto&) { return false; });
-}
+bool keeps_part(const Op& op) { return facts_of(op).pieces != nullptr; }
 
 bool moves_nothing(const Step& step, const Deadline& deadline) {
-  return match(
-      step.op, [](const Dynslice& op) { return group_size(op) == 1; },
-      [](const Allgather& op) { return op.groups.columns() == 1; },
-      [](const Alltoall& op) { return op.groups.columns() == 1; },
-      [&deadline](const Allpermute& op) {
-        return match(
-            op.source,
-            [&deadline](const DeviceTable& table) { return is_identity(table, deadline); },
-            [](const PairList& pairs) {
-              return std::all_of(pairs.begin(), pairs.end(),
-                                 [](const auto& pair) { return pair[0] == pair[1]; });
-            });
-      },
-      [](const Exchange& op) {
-        return std::all_of(op.transfers.begin(), op.transfers.end(), [](const Transfer& transfer) {
-          return transfer.source == transfer.target;
+  const OpFacts facts = facts_of(step.op);
+  if (facts.sources != nullptr) {
+    return match(
+        *facts.sources,
+        [&deadline](const DeviceTable& table) { return is_identity(table, deadline); },
+        [](const PairList& pairs) {
+          return std::all_of(pairs.begin(), pairs.end(),
+                             [](const auto& pair) { return pair[0] == pair[1]; });
         });
-      },
-      [](const Reducescatter& op) { return op.groups.columns() == 1; },
-      [](const Allreduce& op) { return op.groups.columns() == 1; },
-      [](const Unreduce&) { return true; }, [](const Embed&) { return true; },
-      [](const OverDims auto& op) { return op.groups.columns() == 1; });
+  }
+  if (facts.transfers != nullptr) {
+    return std::all_of(facts.transfers->begin(), facts.transfers->end(),
+                       [](const Transfer& transfer) { return transfer.source == transfer.target; });
+  }
+  return facts.spreads() || group_size(facts) == 1;
 }
 
 std::optional<Size> step_cost(const Step& step, Size before, Size after, const Deadline& deadline) {
-  const auto of = [&](CollectiveKind kind) {
-    return collective_cost(kind, Capped{before}, Capped{after});
-  };
-  const Capped cost = match(
-      step.op, [&](const Dynslice&) { return of(CollectiveKind::slice); },
-      [&](const Allgather&) { return of(CollectiveKind::gather); },
-      [&](const Alltoall&) { return of(CollectiveKind::all_to_all); },
-      [&](const Allpermute&) { return of(CollectiveKind::permute); },
-      [&](const Exchange& op) {
-        return op.add ? Capped::of(most_added(op.transfers)) : of(CollectiveKind::gather);
-      },
-      [&](const Reducescatter&) { return of(CollectiveKind::reduce_scatter); },
-      [&](const Allreduce&) { return of(CollectiveKind::all_reduce); },
-      [&](const Unreduce&) { return of(CollectiveKind::slice); },
-      [&](const Embed&) { return of(CollectiveKind::slice); },
-      [&](const AllgatherDims&) { return of(CollectiveKind::gather); },
-      [&](const AlltoallDims&) { return of(CollectiveKind::all_to_all); });
+  const OpFacts facts = facts_of(step.op);
+  const bool adds_boxes = facts.transfers != nullptr && facts.add;
+  const Capped cost = adds_boxes ? Capped::of(most_added(*facts.transfers))
+                                 : collective_cost(facts.kind, Capped{before}, Capped{after});
   if (cost.value == 0 || moves_nothing(step, deadline)) return 0;
   return cost.is_capped ? std::nullopt : std::optional(cost.value);
 }

@@ -9,6 +9,7 @@
 
 #include "retile/core/deadline.h"
 #include "retile/core/result.h"
+#include "retile/program/op_facts.h"
 #include "retile/program/program.h"
 #include "retile/program/reason.h"
 
@@ -18,6 +19,10 @@ namespace retile {
 /// entries below `devices`, a part below `parts` for every device, an exchange with a tile claim,
 /// extents of at least 1 and as many numbers as dimensions.
 [[nodiscard]] bool well_made(const Step& step, std::size_t rank, Size devices);
+
+/// The part of it that is about dimensions: those that a step names are below `rank`, and it has a count for
+/// each if it goes along several.
+[[nodiscard]] bool has_dims(const OpFacts& facts, std::size_t rank);
 
 /// Why a step cannot be applied: groups, bijection, indivisible, ragged or transfers; limit when a size
 /// overflows, or when transfers are too many and too irregular to say whether they cover the tiles.
@@ -65,17 +70,17 @@ struct Membership {
 /// size) for lists.
 [[nodiscard]] Membership membership(const DeviceTable& groups, Size device);
 
-/// Number of pieces or members n of a step that has groups or parts. Precondition: applicable.
-[[nodiscard]] Size group_size(const Dynslice& step);
+/// Number of pieces of which each device keeps one. Precondition: applicable.
+[[nodiscard]] Size group_size(const KeptPieces& pieces);
 
-/// The piece device keeps in a dynslice. Precondition: applicable.
-[[nodiscard]] Size piece_of(const Dynslice& step, Size device);
+/// The piece that a device keeps. Precondition: applicable.
+[[nodiscard]] Size piece_of(const KeptPieces& pieces, Size device);
 
 /// source[d] for every device d, also from pairs. Precondition: applicable.
-[[nodiscard]] std::vector<Size> sources(const Allpermute& step, Size devices);
+[[nodiscard]] std::vector<Size> sources_of(const Sources& sources, Size devices);
 
 /// source[d] for one device. Precondition: applicable.
-[[nodiscard]] Size source_of(const Allpermute& step, Size device);
+[[nodiscard]] Size source_of(const Sources& sources, Size device);
 
 /// The table of groups that a step has, or null.
 [[nodiscard]] const DeviceTable* groups_of(const Op& op);

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "retile/core/cases.h"
 #include "retile/program/apply.h"
 
 namespace retile {
 namespace {
 
-bool fits(const std::vector<std::size_t>& dims, const Shape& counts, std::size_t rank) {
+bool fits(std::span<const std::size_t> dims, const Shape& counts, std::size_t rank) {
   return dims.size() == counts.size() &&
          std::all_of(dims.begin(), dims.end(), [rank](std::size_t dim) { return dim < rank; });
 }
@@ -20,44 +19,22 @@ bool are_counts(const Shape& counts) {
          checked_product(counts);
 }
 
-template <OverDims Step>
-std::optional<Shape> tile_after(const Step& step, Shape tile) {
-  const Shape cuts = parts_along(cut_dims(step), step.counts, tile.size());
-  const Shape joins = parts_along(joined_dims(step), step.counts, tile.size());
-  for (std::size_t k = 0; k < tile.size(); ++k) {
-    const auto extent = checked_mul(tile[k] / cuts[k], joins[k]);
-    if (!extent) return std::nullopt;
-    tile[k] = *extent;
-  }
-  if (!checked_product(tile)) return std::nullopt;
-  return tile;
-}
-
 }  // namespace
 
-const std::vector<std::size_t>& cut_dims(const AllgatherDims& /*step*/) {
-  static const std::vector<std::size_t> none;
-  return none;
-}
-const std::vector<std::size_t>& cut_dims(const AlltoallDims& step) { return step.splits; }
-const std::vector<std::size_t>& joined_dims(const AllgatherDims& step) { return step.dims; }
-const std::vector<std::size_t>& joined_dims(const AlltoallDims& step) { return step.concats; }
-
-bool has_grid(const AllgatherDims& step, std::size_t rank) {
-  return are_counts(step.counts) && fits(step.dims, step.counts, rank);
-}
-bool has_grid(const AlltoallDims& step, std::size_t rank) {
-  return are_counts(step.counts) && fits(step.splits, step.counts, rank) &&
-         fits(step.concats, step.counts, rank);
+bool has_grid(const OpFacts& facts, std::size_t rank) {
+  const Shape& counts = *facts.counts;
+  const bool cuts = facts.kind != CollectiveKind::gather;
+  return are_counts(counts) && (!cuts || fits(facts.cuts, counts, rank)) &&
+         fits(facts.joins, counts, rank);
 }
 
-Shape parts_along(const std::vector<std::size_t>& dims, const Shape& counts, std::size_t rank) {
+Shape parts_along(std::span<const std::size_t> dims, const Shape& counts, std::size_t rank) {
   Shape out(rank, 1);
   for (std::size_t k = 0; k < dims.size(); ++k) out[dims[k]] *= counts[k];
   return out;
 }
 
-Shape part_along(const std::vector<std::size_t>& dims, const Shape& counts, std::size_t rank,
+Shape part_along(std::span<const std::size_t> dims, const Shape& counts, std::size_t rank,
                  Size place) {
   Shape out(rank, 0);
   Shape weight(rank, 1);  // of the next digit of a dimension, from the fastest on
@@ -75,11 +52,17 @@ bool divides(const Shape& parts, const Shape& tile) {
   return true;
 }
 
-std::optional<Shape> tile_over(const AllgatherDims& step, const Shape& tile) {
-  return tile_after(step, tile);
-}
-std::optional<Shape> tile_over(const AlltoallDims& step, const Shape& tile) {
-  return tile_after(step, tile);
+std::optional<Shape> tile_over(const OpFacts& facts, const Shape& tile) {
+  const Shape cuts = parts_along(facts.cuts, *facts.counts, tile.size());
+  const Shape joins = parts_along(facts.joins, *facts.counts, tile.size());
+  Shape out = tile;
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const auto extent = checked_mul(out[k] / cuts[k], joins[k]);
+    if (!extent) return std::nullopt;
+    out[k] = *extent;
+  }
+  if (!checked_product(out)) return std::nullopt;
+  return out;
 }
 
 namespace {
@@ -87,8 +70,8 @@ namespace {
 /// The digits of a step in an order in which steps of one digit each do what it does: along a dimension
 /// that is put together the fastest comes first, along one that is cut the slowest. Nothing where there
 /// is none, or where a dimension is both.
-std::optional<std::vector<std::size_t>> one_by_one(const std::vector<std::size_t>& cuts,
-                                                   const std::vector<std::size_t>& joins,
+std::optional<std::vector<std::size_t>> one_by_one(std::span<const std::size_t> cuts,
+                                                   std::span<const std::size_t> joins,
                                                    const Shape& counts) {
   std::vector<std::size_t> left;
   for (std::size_t k = 0; k < counts.size(); ++k) {
@@ -157,20 +140,18 @@ bool fills_rows(const DeviceTable& groups, const Shape& counts) {
   });
 }
 
-Op along(const AllgatherDims& step, std::size_t k) {
-  return Allgather{step.dims[k], along_digit(step.groups, step.counts, k)};
-}
-Op along(const AlltoallDims& step, std::size_t k) {
-  return Alltoall{step.splits[k], step.concats[k], along_digit(step.groups, step.counts, k)};
+Op along(const OpFacts& facts, std::size_t k) {
+  DeviceTable groups = along_digit(*facts.groups, *facts.counts, k);
+  if (facts.cuts.empty()) return Allgather{facts.joins[k], std::move(groups)};
+  return Alltoall{facts.cuts[k], facts.joins[k], std::move(groups)};
 }
 
 /// The steps in the place of one; nothing where there are none.
-template <OverDims Op>
-std::optional<std::vector<Step>> singles(const Op& op, const Claims& claims) {
-  const auto order = one_by_one(cut_dims(op), joined_dims(op), op.counts);
-  if (!order || order->empty() || !fills_rows(op.groups, op.counts)) return std::nullopt;
+std::optional<std::vector<Step>> singles(const OpFacts& facts, const Claims& claims) {
+  const auto order = one_by_one(facts.cuts, facts.joins, *facts.counts);
+  if (!order || order->empty() || !fills_rows(*facts.groups, *facts.counts)) return std::nullopt;
   std::vector<Step> out;
-  for (const std::size_t k : *order) out.push_back({along(op, k), {}});
+  for (const std::size_t k : *order) out.push_back({along(facts, k), {}});
   out.back().claims = claims;
   return out;
 }
@@ -184,9 +165,9 @@ std::optional<AlongOneDim> along_one_dim(const Program& program) {
   out.program.steps.clear();
   Shape tile = program.from.tile();
   for (const Step& step : program.steps) {
-    std::optional<std::vector<Step>> instead = match(
-        step.op, [&](const OverDims auto& op) { return singles(op, step.claims); },
-        [&](const auto&) { return std::optional(std::vector<Step>{step}); });
+    const OpFacts facts = facts_of(step.op);
+    auto instead = facts.counts == nullptr ? std::optional(std::vector<Step>{step})
+                                           : singles(facts, step.claims);
     if (!instead) return std::nullopt;
     Size last = 0;
     for (Step& single : *instead) {

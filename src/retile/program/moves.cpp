@@ -56,7 +56,7 @@ class Mover {
   [[nodiscard]] TileShapes take() { return std::move(after_); }
 
   Refused keep(const Dynslice& op) {
-    const Size n = group_size(op);
+    const Size n = group_size(op.pieces);
     std::vector<Size> piece(before_.size());
     match(
         op.pieces,
@@ -173,13 +173,13 @@ class Mover {
   }
 
   /// A step along several dimensions: of every member one piece, in a place of its own.
-  template <OverDims Step>
-  Refused regroup(const Step& op) {
-    const Shape cuts = parts_along(cut_dims(op), op.counts, rank());
+  Refused regroup(const OpFacts& op) {
+    const Shape& counts = *op.counts;
+    const Shape cuts = parts_along(op.cuts, counts, rank());
     for (Size d = 0; d < devices_; ++d) {
       if (!divides(cuts, before_[index(d)])) return refusal(Reason::indivisible, d);
     }
-    return each_in_row(op.groups, [&](Size device, std::span<const Size> row, Size q) -> Refused {
+    return each_in_row(*op.groups, [&](Size device, std::span<const Size> row, Size q) -> Refused {
       const Shape& tile = before_[index(device)];
       if (is_empty(tile)) return std::nullopt;
       auto after = tile_over(op, tile);
@@ -187,10 +187,10 @@ class Mover {
       after_[index(device)] = *std::move(after);
       Shape shape = tile;
       for (std::size_t k = 0; k < shape.size(); ++k) shape[k] /= cuts[k];
-      const Shape source = place_of(part_along(cut_dims(op), op.counts, rank(), q), shape);
+      const Shape source = place_of(part_along(op.cuts, counts, rank(), q), shape);
       for (std::size_t p = 0; p < row.size(); ++p) {
         if (!is_wanted(device, row[p])) continue;
-        const auto part = part_along(joined_dims(op), op.counts, rank(), static_cast<Size>(p));
+        const auto part = part_along(op.joins, counts, rank(), static_cast<Size>(p));
         if (!add({device, row[p], place_of(part, shape), source, shape})) return limit();
       }
       return std::nullopt;
@@ -198,7 +198,7 @@ class Mover {
   }
 
   Refused fetch(const Allpermute& op) {
-    const std::vector<Size> from = sources(op, devices_);
+    const std::vector<Size> from = sources_of(op.source, devices_);
     for (Size d = 0; d < devices_; ++d) {
       const Shape& tile = before_[index(from[index(d)])];
       after_[index(d)] = tile;
@@ -362,7 +362,7 @@ tl::expected<TileShapes, Refusal> moved(const Step& step, const TileShapes& befo
       [&](const Allreduce& op) { return mover.reduce(op.groups, std::nullopt, std::nullopt); },
       [&](const Unreduce& op) { return mover.unreduce(op.groups); },
       [&](const Embed& op) { return mover.embed(op.groups, op.dim); },
-      [&](const OverDims auto& op) { return mover.regroup(op); });
+      [&](const OverDims auto&) { return mover.regroup(facts_of(step.op)); });
   if (refused) return tl::unexpected(*refused);
   return mover.take();
 }

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "retile/core/assert.h"
 #include "retile/core/cases.h"
 
 namespace retile {
@@ -17,8 +16,7 @@ constexpr std::array<OpInfo, sizeof...(Ops)> rows_of(const std::variant<Ops...>*
                  .keys = OpRow<Ops>::keys,
                  .needs = OpRow<Ops>::needs,
                  .not_both = OpRow<Ops>::not_both,
-                 .since = OpRow<Ops>::since,
-                 .has_grid = OverDims<Ops>}...};
+                 .since = OpRow<Ops>::since}...};
 }
 
 constexpr auto all_rows = rows_of(static_cast<const Op*>(nullptr));
@@ -62,10 +60,55 @@ class KeysSeen final : public KeySink {
   bool has_piece_ = false;
 };
 
-/// Steps add up, unless they say otherwise.
-void write_addition(Addition add, KeySink& sink) {
-  if (add != Addition::sum) sink.addition("add", add);
-}
+/// Writes a member of a step as values of its type are written.
+class FieldWriter {
+ public:
+  explicit FieldWriter(KeySink& sink) : sink_(sink) {}
+
+  void operator()(std::string_view key, const std::size_t& dim) const {
+    sink_.number(key, number(dim));
+  }
+  void operator()(std::string_view key, const std::vector<std::size_t>& dims) const {
+    sink_.ints(key, numbers(dims));
+  }
+  void operator()(std::string_view key, const Shape& counts) const { sink_.ints(key, counts); }
+  void operator()(std::string_view key, const DeviceTable& groups) const {
+    sink_.groups(key, groups);
+  }
+  void operator()(std::string_view /*key*/, const KeptPieces& pieces) const {
+    match(
+        pieces, [&](const DeviceTable& groups) { sink_.groups("groups", groups); },
+        [&](const PartList& list) {
+          sink_.number("parts", list.parts);
+          sink_.list("part", list.part);
+        });
+  }
+  void operator()(std::string_view /*key*/, const Sources& sources) const {
+    match(
+        sources, [&](const DeviceTable& source) { sink_.list("source", source); },
+        [&](const PairList& pairs) {
+          sink_.rows("pairs", pairs.size(), [&pairs](std::size_t p) {
+            return std::vector<Size>(pairs[p].begin(), pairs[p].end());
+          });
+        });
+  }
+  void operator()(std::string_view key, const std::vector<Transfer>& transfers) const {
+    sink_.rows(key, transfers.size(), [&](std::size_t t) { return row_of(transfers[t]); });
+  }
+  void operator()(std::string_view key, const std::optional<PieceSize>& piece) const {
+    if (piece) sink_.piece(key, *piece);
+  }
+  void operator()(std::string_view key, const std::optional<Addition>& add) const {
+    if (add) sink_.addition(key, *add);
+  }
+  /// Steps add up, unless they say otherwise.
+  void operator()(std::string_view key, const Addition& add) const {
+    if (add != Addition::sum) sink_.addition(key, add);
+  }
+
+ private:
+  KeySink& sink_;
+};
 
 }  // namespace
 
@@ -93,74 +136,7 @@ int since(const Op& op) {
   return keys.since();
 }
 
-void write_keys(const Op& op, KeySink& sink) {
-  match(
-      op,
-      [&sink](const Dynslice& step) {
-        sink.number("dim", number(step.dim));
-        match(
-            step.pieces, [&sink](const DeviceTable& groups) { sink.groups("groups", groups); },
-            [&sink](const PartList& list) {
-              sink.number("parts", list.parts);
-              sink.list("part", list.part);
-            });
-        if (step.piece) sink.piece("piece", *step.piece);
-      },
-      [&sink](const Allgather& step) {
-        sink.number("dim", number(step.dim));
-        sink.groups("groups", step.groups);
-      },
-      [&sink](const Alltoall& step) {
-        sink.number("split", number(step.split));
-        sink.number("concat", number(step.concat));
-        sink.groups("groups", step.groups);
-        if (step.piece) sink.piece("piece", *step.piece);
-      },
-      [&sink](const Allpermute& step) {
-        match(
-            step.source, [&sink](const DeviceTable& source) { sink.list("source", source); },
-            [&sink](const PairList& pairs) {
-              sink.rows("pairs", pairs.size(), [&pairs](std::size_t p) {
-                return std::vector<Size>(pairs[p].begin(), pairs[p].end());
-              });
-            });
-      },
-      [&sink](const Exchange& step) {
-        sink.rows("transfers", step.transfers.size(),
-                  [&step](std::size_t t) { return row_of(step.transfers[t]); });
-        if (step.add) sink.addition("add", *step.add);
-      },
-      [&sink](const Reducescatter& step) {
-        sink.number("dim", number(step.dim));
-        sink.groups("groups", step.groups);
-        if (step.piece) sink.piece("piece", *step.piece);
-        write_addition(step.add, sink);
-      },
-      [&sink](const Allreduce& step) {
-        sink.groups("groups", step.groups);
-        write_addition(step.add, sink);
-      },
-      [&sink](const Unreduce& step) {
-        sink.groups("groups", step.groups);
-        write_addition(step.add, sink);
-      },
-      [&sink](const Embed& step) {
-        sink.number("dim", number(step.dim));
-        sink.groups("groups", step.groups);
-        write_addition(step.add, sink);
-      },
-      [&sink](const AllgatherDims& step) {
-        sink.ints("dims", numbers(step.dims));
-        sink.ints("counts", step.counts);
-        sink.groups("groups", step.groups);
-      },
-      [&sink](const AlltoallDims& step) {
-        sink.ints("splits", numbers(step.splits));
-        sink.ints("concats", numbers(step.concats));
-        sink.ints("counts", step.counts);
-        sink.groups("groups", step.groups);
-      });
-}
+void write_keys(const Op& op, KeySink& sink) { each_field(op, FieldWriter(sink)); }
 
 std::vector<std::size_t> by_target(const std::vector<Transfer>& transfers) {
   std::vector<std::size_t> order(transfers.size());
@@ -172,43 +148,6 @@ std::vector<std::size_t> by_target(const std::vector<Transfer>& transfers) {
     std::stable_sort(order.begin(), order.end(), earlier);
   }
   return order;
-}
-
-Meaning meaning(const Op& op, const Shape& tile) {
-  return match(
-      op,
-      [&tile](const Dynslice& step) -> Meaning {
-        const Size parts = match(
-            step.pieces, [](const DeviceTable& groups) { return groups.columns(); },
-            [](const PartList& list) { return list.parts; });
-        return Keep{.op = &step, .dim = step.dim, .width = tile[step.dim] / parts};
-      },
-      [&tile](const Allgather& step) -> Meaning {
-        const Size extent = tile[step.dim];
-        return Regroup{.groups = &step.groups,
-                       .split = step.dim,
-                       .width = extent,
-                       .concat = step.dim,
-                       .stride = extent,
-                       .splits = false};
-      },
-      [&tile](const Alltoall& step) -> Meaning {
-        const Size width = tile[step.split] / step.groups.columns();
-        return Regroup{.groups = &step.groups,
-                       .split = step.split,
-                       .width = width,
-                       .concat = step.concat,
-                       .stride = step.split == step.concat ? width : tile[step.concat],
-                       .splits = true};
-      },
-      [](const Allpermute& step) -> Meaning { return Fetch{.op = &step}; },
-      [](const Exchange& step) -> Meaning { return Assemble{.transfers = &step.transfers}; },
-      [](const OverDims auto& /*step*/) -> Meaning {
-        RETILE_ASSERT(false, "what goes along several dimensions is put together from boxes");
-      },
-      [](const Adding auto& /*step*/) -> Meaning {
-        RETILE_ASSERT(false, "what adds is put together from boxes");
-      });
 }
 
 }  // namespace retile

@@ -1,10 +1,10 @@
 // The steps, in one table: what each is called, which keys it has in the forms, what it holds, and
 // what it makes of the devices' arrays.
 //
-// A step is a struct, an alternative of `Op`, a row `OpRow<Step>` and an overload of `meaning`.
-// Everybody else visits `Op` or `Meaning` through `match`, without a default: whoever adds a step is
-// told by the compiler where else something must be said about it. docs/reference/program.md has the same
-// table for people.
+// A step is a struct, an alternative of `Op`, a row `OpRow<Step>` and its `OpFacts` (op_facts.h). Who asks whether a step
+// has groups, cuts or adds asks the facts, and no step by its name. Who cannot do without visits `Op` or
+// `Meaning` through `match`, without a default: whoever adds a step is told by the compiler where else
+// something must be said about it. docs/reference/program.md has the same table for people.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -37,11 +38,14 @@ struct PartList {
   friend bool operator==(const PartList&, const PartList&) = default;
 };
 
+/// Which piece each device keeps: its position in a group, or as listed.
+using KeptPieces = std::variant<DeviceTable, PartList>;
+
 /// Every device keeps one of n equal pieces of its tile along `dim`, or of those that `piece` says:
 /// piece q at position q of its group, or as listed.
 struct Dynslice {
   std::size_t dim = 0;
-  std::variant<DeviceTable, PartList> pieces;
+  KeptPieces pieces;
   std::optional<PieceSize> piece = {};
   friend bool operator==(const Dynslice&, const Dynslice&) = default;
 };
@@ -91,9 +95,12 @@ concept OverDims = std::is_same_v<Step, AllgatherDims> || std::is_same_v<Step, A
 /// Pairs [source, target]; who is no target keeps its own tile.
 using PairList = std::vector<std::array<Size, 2>>;
 
+/// From which device each gets its tile: source[d], or pairs.
+using Sources = std::variant<DeviceTable, PairList>;
+
 /// Every device d gets the tile of device source[d].
 struct Allpermute {
-  std::variant<DeviceTable, PairList> source;
+  Sources source;
   friend bool operator==(const Allpermute&, const Allpermute&) = default;
 };
 
@@ -158,11 +165,6 @@ struct Embed {
   friend bool operator==(const Embed&, const Embed&) = default;
 };
 
-/// A step that makes sums or addends, whatever it makes of them.
-template <typename Step>
-concept Adding = std::is_same_v<Step, Reducescatter> || std::is_same_v<Step, Allreduce> ||
-    std::is_same_v<Step, Unreduce> || std::is_same_v<Step, Embed>;
-
 /// A step without its claims.
 using Op = std::variant<Dynslice, Allgather, Alltoall, Allpermute, Exchange, Reducescatter,
                         Allreduce, Unreduce, Embed, AllgatherDims, AlltoallDims>;
@@ -187,9 +189,19 @@ struct Key {
   int since = 1;  ///< the version of the forms that has it first
 };
 
+/// A member of a step, and the key with which its value is written.
+template <typename Step, typename Value>
+struct Field {
+  std::string_view key;
+  Value Step::*member;
+};
+template <typename Step, typename Value>
+Field(std::string_view, Value Step::*) -> Field<Step, Value>;
+
 /// The row of a step: `name`; `keys` in the order in which they are written, without the claims;
-/// `needs`, which of them it must have; `not_both`, which ones exclude each other, or empty; `since`,
-/// the version of the forms that has it first.
+/// `fields`, its members in that order; `needs`, which keys it must have; `not_both`, which ones exclude
+/// each other, or empty; `since`, the version of the forms that has it first. A key belongs to the field of
+/// its name, except that `groups`, `parts` and `part` belong to KeptPieces, `source` and `pairs` to Sources.
 template <typename Step>
 struct OpRow;
 
@@ -199,6 +211,9 @@ struct OpRow<Dynslice> {
   static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
                                       Key{"parts", KeyKind::number}, Key{"part", KeyKind::list},
                                       Key{"piece", KeyKind::piece, 2}};
+  static constexpr std::tuple fields = {Field{"dim", &Dynslice::dim},
+                                        Field{"pieces", &Dynslice::pieces},
+                                        Field{"piece", &Dynslice::piece}};
   static constexpr std::string_view needs = "dim, and either groups, or parts and part";
   static constexpr std::string_view not_both = "either groups, or parts and part, not both";
   static constexpr int since = 1;
@@ -207,6 +222,8 @@ template <>
 struct OpRow<Allgather> {
   static constexpr std::string_view name = "allgather";
   static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups}};
+  static constexpr std::tuple fields = {Field{"dim", &Allgather::dim},
+                                        Field{"groups", &Allgather::groups}};
   static constexpr std::string_view needs = "dim and groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 1;
@@ -217,6 +234,9 @@ struct OpRow<Alltoall> {
   static constexpr std::array keys = {Key{"split", KeyKind::number}, Key{"concat", KeyKind::number},
                                       Key{"groups", KeyKind::groups},
                                       Key{"piece", KeyKind::piece, 2}};
+  static constexpr std::tuple fields = {
+      Field{"split", &Alltoall::split}, Field{"concat", &Alltoall::concat},
+      Field{"groups", &Alltoall::groups}, Field{"piece", &Alltoall::piece}};
   static constexpr std::string_view needs = "split, concat and groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 1;
@@ -225,6 +245,7 @@ template <>
 struct OpRow<Allpermute> {
   static constexpr std::string_view name = "allpermute";
   static constexpr std::array keys = {Key{"source", KeyKind::list}, Key{"pairs", KeyKind::rows}};
+  static constexpr std::tuple fields = {Field{"source", &Allpermute::source}};
   static constexpr std::string_view needs = "source or pairs";
   static constexpr std::string_view not_both = "either source or pairs, not both";
   static constexpr int since = 1;
@@ -234,6 +255,8 @@ struct OpRow<Exchange> {
   static constexpr std::string_view name = "exchange";
   static constexpr std::array keys = {Key{"transfers", KeyKind::rows},
                                       Key{"add", KeyKind::addition, 2}};
+  static constexpr std::tuple fields = {Field{"transfers", &Exchange::transfers},
+                                        Field{"add", &Exchange::add}};
   static constexpr std::string_view needs =
       "transfers, and tile, which says the shape of the new tiles";
   static constexpr std::string_view not_both = "";
@@ -245,6 +268,9 @@ struct OpRow<Reducescatter> {
   static constexpr std::string_view name = "reducescatter";
   static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
                                       Key{"piece", KeyKind::piece}, Key{"add", KeyKind::addition}};
+  static constexpr std::tuple fields = {
+      Field{"dim", &Reducescatter::dim}, Field{"groups", &Reducescatter::groups},
+      Field{"piece", &Reducescatter::piece}, Field{"add", &Reducescatter::add}};
   static constexpr std::string_view needs = "dim and groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 2;
@@ -254,6 +280,8 @@ struct OpRow<Allreduce> {
   static constexpr std::string_view name = "allreduce";
   static constexpr std::array keys = {Key{"groups", KeyKind::groups},
                                       Key{"add", KeyKind::addition}};
+  static constexpr std::tuple fields = {Field{"groups", &Allreduce::groups},
+                                        Field{"add", &Allreduce::add}};
   static constexpr std::string_view needs = "groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 2;
@@ -263,6 +291,8 @@ struct OpRow<Unreduce> {
   static constexpr std::string_view name = "unreduce";
   static constexpr std::array keys = {Key{"groups", KeyKind::groups},
                                       Key{"add", KeyKind::addition}};
+  static constexpr std::tuple fields = {Field{"groups", &Unreduce::groups},
+                                        Field{"add", &Unreduce::add}};
   static constexpr std::string_view needs = "groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 2;
@@ -272,6 +302,8 @@ struct OpRow<Embed> {
   static constexpr std::string_view name = "embed";
   static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
                                       Key{"add", KeyKind::addition}};
+  static constexpr std::tuple fields = {Field{"dim", &Embed::dim}, Field{"groups", &Embed::groups},
+                                        Field{"add", &Embed::add}};
   static constexpr std::string_view needs = "dim and groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 2;
@@ -282,6 +314,9 @@ struct OpRow<AllgatherDims> {
   static constexpr std::string_view name = "allgather_dims";
   static constexpr std::array keys = {Key{"dims", KeyKind::ints}, Key{"counts", KeyKind::ints},
                                       Key{"groups", KeyKind::groups}};
+  static constexpr std::tuple fields = {Field{"dims", &AllgatherDims::dims},
+                                        Field{"counts", &AllgatherDims::counts},
+                                        Field{"groups", &AllgatherDims::groups}};
   static constexpr std::string_view needs = "dims, counts and groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 2;
@@ -291,6 +326,9 @@ struct OpRow<AlltoallDims> {
   static constexpr std::string_view name = "alltoall_dims";
   static constexpr std::array keys = {Key{"splits", KeyKind::ints}, Key{"concats", KeyKind::ints},
                                       Key{"counts", KeyKind::ints}, Key{"groups", KeyKind::groups}};
+  static constexpr std::tuple fields = {
+      Field{"splits", &AlltoallDims::splits}, Field{"concats", &AlltoallDims::concats},
+      Field{"counts", &AlltoallDims::counts}, Field{"groups", &AlltoallDims::groups}};
   static constexpr std::string_view needs = "splits, concats, counts and groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 2;
@@ -308,7 +346,6 @@ struct OpInfo {
   std::string_view needs;
   std::string_view not_both;
   int since = 1;
-  bool has_grid = false;  ///< whether it goes along several dimensions
 };
 
 /// All rows; row k is that of alternative k of Op.
@@ -339,43 +376,16 @@ class KeySink {
 };
 void write_keys(const Op& op, KeySink& sink);
 
-// ---- What steps mean ----------------------------------------------------------------------------
-//
-// What the array of a device is made of after an applicable step. The op outlives its meaning.
-
-/// Device d keeps one piece of its own array: `width` elements along `dim`.
-struct Keep {
-  const Dynslice* op = nullptr;
-  std::size_t dim = 0;
-  Size width = 1;
-};
-
-/// Position q of a row gets piece q (or, without a split, all) of every member's array along
-/// `split`, put together along `concat`, `stride` apart. An allgather has width = the whole extent
-/// and one piece.
-struct Regroup {
-  const DeviceTable* groups = nullptr;
-  std::size_t split = 0;
-  Size width = 1;  ///< extent of a piece along `split`
-  std::size_t concat = 0;
-  Size stride = 0;      ///< extent of a piece along `concat`
-  bool splits = false;  ///< false: all positions get the same array
-};
-
-/// Device d gets the array of one device.
-struct Fetch {
-  const Allpermute* op = nullptr;
-};
-
-/// Arrays are put together from boxes.
-struct Assemble {
-  const std::vector<Transfer>* transfers = nullptr;
-};
-
-using Meaning = std::variant<Keep, Regroup, Fetch, Assemble>;
-
-/// \param tile  the shape of every tile before the step, which can be applied to it, adds nothing, and
-///              is along one dimension
-[[nodiscard]] Meaning meaning(const Op& op, const Shape& tile);
+/// Calls `visit` with the key and the value of each member of an op, in the order of its row.
+/// \param op  an Op, const or not
+template <typename AnyOp, typename Visit>
+void each_field(AnyOp& op, const Visit& visit) {
+  std::visit(
+      [&visit](auto& step) {
+        std::apply([&](const auto&... field) { (visit(field.key, step.*field.member), ...); },
+                   OpRow<std::remove_cvref_t<decltype(step)>>::fields);
+      },
+      op);
+}
 
 }  // namespace retile

@@ -1,19 +1,13 @@
 #include "retile/program/program.h"
 
-#include "retile/core/cases.h"
 #include "retile/core/problem.h"
+#include "retile/program/op_facts.h"
 
 namespace retile {
 
 std::string_view op_name(const Step& step) { return info(step.op).name; }
 
-bool is_exchange(const Step& step) {
-  return match(
-      step.op, [](const Dynslice&) { return false; }, [](const Allgather&) { return false; },
-      [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
-      [](const Exchange&) { return true; }, [](const OverDims auto&) { return false; },
-      [](const Adding auto&) { return false; });
-}
+bool is_exchange(const Step& step) { return facts_of(step.op).transfers != nullptr; }
 
 Program without_steps(const Problem& problem) {
   Program program;
@@ -30,16 +24,7 @@ Program without_steps(const Problem& problem) {
   return program;
 }
 
-std::optional<Addition> addition_of(const Step& step) {
-  return match(
-      step.op, [](const Dynslice&) -> std::optional<Addition> { return std::nullopt; },
-      [](const Allgather&) -> std::optional<Addition> { return std::nullopt; },
-      [](const Alltoall&) -> std::optional<Addition> { return std::nullopt; },
-      [](const Allpermute&) -> std::optional<Addition> { return std::nullopt; },
-      [](const Exchange& op) { return op.add; },
-      [](const OverDims auto&) -> std::optional<Addition> { return std::nullopt; },
-      [](const Adding auto& op) -> std::optional<Addition> { return op.add; });
-}
+std::optional<Addition> addition_of(const Step& step) { return facts_of(step.op).add; }
 
 std::optional<Addition> addition_of(const Program& program) {
   for (const Layout* end : {&program.from, &program.to}) {
@@ -58,7 +43,7 @@ std::optional<Addition> addition_of(const Program& program) {
 
 bool has_addends(const Program& program) { return addition_of(program).has_value(); }
 
-bool over_dims(const Step& step) { return info(step.op).has_grid; }
+bool over_dims(const Step& step) { return facts_of(step.op).counts != nullptr; }
 
 std::optional<std::string_view> Traits::beyond_first_version() const {
   if (addition) return "addends";

@@ -1,9 +1,7 @@
 #include "retile/prove/encode.h"
 
 #include <algorithm>
-
-#include "retile/core/assert.h"
-#include "retile/core/cases.h"
+#include <variant>
 
 namespace retile::symbolic {
 
@@ -13,46 +11,19 @@ bool is_regular(const DeviceTable& table) { return table.chain() != nullptr; }
 
 bool is_regular(const Step& step) {
   if (step.claims.at || (step.claims.map && step.claims.map->is_listed())) return false;
-  return match(
-      step.op,
-      [](const Dynslice& op) {
-        return match(
-            op.pieces, [](const DeviceTable& groups) { return is_regular(groups); },
-            [](const PartList& list) {
-              return is_regular(list.part) && list.parts == list.part.size();
-            });
-      },
-      [](const Allgather& op) { return is_regular(op.groups); },
-      [](const Alltoall& op) { return is_regular(op.groups); },
-      [](const Allpermute& op) {
-        return match(
-            op.source, [](const DeviceTable& table) { return is_regular(table); },
-            [](const PairList&) { return false; });
-      },
-      [](const Exchange&) { return false; },
-      [](const Reducescatter& op) { return is_regular(op.groups); },
-      [](const Allreduce& op) { return is_regular(op.groups); },
-      // These make zeros: not every element has a source.
-      [](const Unreduce&) { return false; }, [](const Embed&) { return false; },
-      [](const OverDims auto&) { return false; });
+  const OpFacts facts = facts_of(step.op);
+  // Where addends are made of what is held alike, zeros are: not every element has a source.
+  if (facts.transfers != nullptr || facts.counts != nullptr || facts.spreads()) return false;
+  if (facts.groups != nullptr) return is_regular(*facts.groups);
+  if (facts.pieces != nullptr) {
+    const auto& list = std::get<PartList>(*facts.pieces);
+    return is_regular(list.part) && list.parts == list.part.size();
+  }
+  const auto* const sources = std::get_if<DeviceTable>(facts.sources);
+  return sources != nullptr && is_regular(*sources);
 }
 
 }  // namespace
-
-std::optional<std::size_t> scattered(const Op& op) {
-  using Dim = std::optional<std::size_t>;
-  return match(
-      op, [](const Dynslice&) -> Dim { return std::nullopt; },
-      [](const Allgather&) -> Dim { return std::nullopt; },
-      [](const Alltoall&) -> Dim { return std::nullopt; },
-      [](const Allpermute&) -> Dim { return std::nullopt; },
-      [](const Exchange&) -> Dim { return std::nullopt; },
-      [](const Reducescatter& step) -> Dim { return step.dim; },
-      [](const Allreduce&) -> Dim { return std::nullopt; },
-      [](const Unreduce&) -> Dim { return std::nullopt; },
-      [](const Embed&) -> Dim { return std::nullopt; },
-      [](const OverDims auto&) -> Dim { return std::nullopt; });
-}
 
 std::vector<std::size_t> reading_order(const IotaStage& stage) {
   std::vector<std::size_t> order = stage.transpose;

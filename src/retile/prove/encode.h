@@ -32,9 +32,6 @@ struct Place {
 /// are in digits.
 [[nodiscard]] bool is_regular(const Program& program);
 
-/// The dimension that a reducescatter cuts; nothing for other steps.
-[[nodiscard]] std::optional<std::size_t> scattered(const Op& op);
-
 /// The dimensions of a stage in the order in which its entries are read.
 [[nodiscard]] std::vector<std::size_t> reading_order(const IotaStage& stage);
 /// The coordinates of a row-major number in a box with these extents.
@@ -116,10 +113,9 @@ class Rules {
     return self().entry(*source.chain(), device);
   }
   /// The piece that a device keeps, by its place in a group or by a list.
-  [[nodiscard]] Number kept(const Dynslice& step, const Number& device) {
+  [[nodiscard]] Number kept(const KeptPieces& pieces, const Number& device) {
     return match(
-        step.pieces,
-        [&](const DeviceTable& groups) { return self().place(groups, device).position; },
+        pieces, [&](const DeviceTable& groups) { return self().place(groups, device).position; },
         [&](const PartList& list) { return self().entry(*list.part.chain(), device); });
   }
   /// The number of a tile along a dimension: digits of the device number, minor to major.
@@ -175,33 +171,29 @@ Number Rules<Self>::position(const IotaChain& chain, const Number& entry) {
 template <typename Self>
 Element Rules<Self>::source(const Step& step, const Shape& before, const Element& after) {
   Element out = after;
-  if (const auto* const groups = addition_of(step) ? groups_of(step.op) : nullptr) {
-    const Place own = self().place(*groups, after.device);
-    members_.push_back(digits_.any(groups->columns()));
-    out.device = self().member(*groups, {own.row, members_.back()});
-    if (const auto dim = scattered(step.op)) {
-      out.at[*dim] = self().whole(after.at[*dim], own.position);
-    }
+  const OpFacts facts = facts_of(step.op);
+  if (facts.sources != nullptr) {
+    out.device = self().permuted(std::get<DeviceTable>(*facts.sources), after.device);
     return out;
   }
-  match(
-      meaning(step.op, before),
-      [&](const Keep& keep) {
-        out.at[keep.dim] = self().whole(after.at[keep.dim], self().kept(*keep.op, after.device));
-      },
-      [&](const Regroup& regroup) {
-        const Place own = self().place(*regroup.groups, after.device);
-        auto [at, from] = self().sender(after.at[regroup.concat], regroup.stride);
-        out.at[regroup.concat] = std::move(at);
-        if (regroup.splits) {
-          out.at[regroup.split] = self().whole(out.at[regroup.split], own.position);
-        }
-        out.device = self().member(*regroup.groups, {own.row, from});
-      },
-      [&](const Fetch& fetch) {
-        out.device = self().permuted(std::get<DeviceTable>(fetch.op->source), after.device);
-      },
-      [](const Assemble&) { RETILE_ASSERT(false, "a regular Program has no exchange"); });
+  if (facts.pieces != nullptr) {
+    Number& at = out.at[facts.cuts.front()];
+    at = self().whole(at, self().kept(*facts.pieces, after.device));
+    return out;
+  }
+  RETILE_ASSERT(facts.groups != nullptr, "a regular Program has no exchange");
+  const Place own = self().place(*facts.groups, after.device);
+  Number from;
+  if (facts.add) {
+    from = members_.emplace_back(digits_.any(facts.groups->columns()));
+  } else {
+    Number& joined = out.at[facts.joins.front()];
+    auto sent = self().sender(joined, moved_extent(facts, before, facts.joins.front()));
+    joined = std::move(sent.first);
+    from = std::move(sent.second);
+  }
+  for (const std::size_t dim : facts.cuts) out.at[dim] = self().whole(out.at[dim], own.position);
+  out.device = self().member(*facts.groups, {own.row, from});
   return out;
 }
 

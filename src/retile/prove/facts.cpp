@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "retile/core/cases.h"
 #include "retile/program/apply.h"
 #include "retile/prove/prove.h"
 
@@ -28,17 +27,13 @@ std::string facts(const Program& program, const Verdict& verdict) {
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     const Step& step = program.steps[k];
     const Size number = static_cast<Size>(k);
-    const auto groups = [&] {
-      if (const DeviceTable* table = groups_of(step.op)) {
-        out += line("groups", {number, table->row_count(), table->size() / table->row_count()});
-      }
-    };
-    match(
-        step.op, [&](const Dynslice&) { groups(); }, [&](const Allgather&) { groups(); },
-        [&](const Alltoall&) { groups(); },
-        [&](const Allpermute&) { out += line("bijection", {number}); },
-        // There are no facts to certify about these.
-        [](const Exchange&) {}, [](const Adding auto&) {}, [](const OverDims auto&) {});
+    const OpFacts op = facts_of(step.op);
+    // Of tables that add, or go along several dimensions, there are no facts to certify.
+    if (op.is_plain() && op.sources != nullptr) {
+      out += line("bijection", {number});
+    } else if (const DeviceTable* table = op.is_plain() ? op.groups : nullptr) {
+      out += line("groups", {number, table->row_count(), table->size() / table->row_count()});
+    }
     out += line("inside", {number});
     tile = shape_after(step, tile, program.devices).value();
     if (step.claims.map || step.claims.at) {

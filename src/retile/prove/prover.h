@@ -105,19 +105,12 @@ class Prover {
 
   /// Every device stands at one place of the step's table.
   [[nodiscard]] Decision tables(std::size_t k) {
-    const Step& step = program_.steps[k];
-    std::string_view what = "groups partition the devices";
-    const DeviceTable* const table = match(
-        step.op, [&step](const Dynslice&) { return groups_of(step.op); },
-        [&step](const Allgather&) { return groups_of(step.op); },
-        [&step](const Alltoall&) { return groups_of(step.op); },
-        [&what](const Allpermute& op) {
-          what = "the permutation is a bijection";
-          return std::get_if<DeviceTable>(&op.source);
-        },
-        [](const Exchange&) -> const DeviceTable* { return nullptr; },
-        [](const Adding auto& op) { return &op.groups; },
-        [](const OverDims auto& op) { return &op.groups; });
+    const OpFacts facts = facts_of(program_.steps[k].op);
+    const bool permutes = facts.sources != nullptr;
+    const std::string_view what =
+        permutes ? "the permutation is a bijection" : "groups partition the devices";
+    const DeviceTable* const table =
+        permutes ? std::get_if<DeviceTable>(facts.sources) : facts.groups;
     if (table == nullptr) return Decision::right;  // parts: any list will do
     Encoder encoder;
     symbolic::Digits& digits = encoder.digits();

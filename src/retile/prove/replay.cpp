@@ -1,7 +1,6 @@
 #include "retile/prove/replay.h"
 
 #include "retile/core/assert.h"
-#include "retile/core/cases.h"
 #include "retile/program/apply.h"
 
 namespace retile {
@@ -10,23 +9,28 @@ namespace {
 
 /// The element before a step that `after` is a copy of.
 HeldElement copied_from(const Step& step, const Shape& before, HeldElement after) {
-  match(
-      meaning(step.op, before),
-      [&](const Keep& keep) {
-        after.at[keep.dim] += piece_of(*keep.op, after.device) * keep.width;
-      },
-      [&](const Regroup& regroup) {
-        // One position and one member: a row may have 2^31 of them.
-        const IotaChain& chain = *regroup.groups->chain();
-        const Size place = chain.inverse().at(after.device);
-        const Size position = place % regroup.groups->columns();
-        Size& at = after.at[regroup.concat];
-        after.device = chain.at(place - position + at / regroup.stride);
-        at %= regroup.stride;
-        if (regroup.splits) after.at[regroup.split] += position * regroup.width;
-      },
-      [&](const Fetch& fetch) { after.device = source_of(*fetch.op, after.device); },
-      [](const Assemble&) { RETILE_ASSERT(false, "a regular Program has no exchange"); });
+  const OpFacts facts = facts_of(step.op);
+  RETILE_ASSERT(facts.is_plain(), "a regular Program has no exchange");
+  if (facts.sources != nullptr) {
+    after.device = source_of(*facts.sources, after.device);
+    return after;
+  }
+  Size piece = 0;
+  if (facts.pieces != nullptr) {
+    piece = piece_of(*facts.pieces, after.device);
+  } else {
+    // One position and one member: a row may have 2^31 of them.
+    const IotaChain& chain = *facts.groups->chain();
+    const Size place = chain.inverse().at(after.device);
+    piece = place % facts.groups->columns();
+    const std::size_t joined = facts.joins.front();
+    const Size stride = moved_extent(facts, before, joined);
+    after.device = chain.at(place - piece + after.at[joined] / stride);
+    after.at[joined] %= stride;
+  }
+  for (const std::size_t dim : facts.cuts) {
+    after.at[dim] += piece * moved_extent(facts, before, dim);
+  }
   return after;
 }
 

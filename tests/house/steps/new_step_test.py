@@ -3,9 +3,11 @@
 
     new_step_test.py ROOT BUILD
 
-Adds an alternative to `Op`, the table of steps, and one to `Meaning`, in a copy of retile/program/ops.h. Then compiles, without
-writing anything, the files that visit one of them, those of a room together. Every visit must be among the errors; each room that
-visits is a test. As controls the files compile with a faithful copy, and a visit that has a default is missed.
+Adds an alternative to `Op`, the table of steps, and one to `Meaning`, in copies of the headers in retile/program. Then compiles,
+without writing anything, the files that visit one of them, those of a room together. Every visit must be among the errors; each
+room that visits is a test. As controls the files compile with faithful copies, and a visit that has a default is missed.
+
+How many places there are has a limit: most steps need none but the table, since everybody else asks `OpFacts`.
 """
 
 import json
@@ -21,14 +23,19 @@ from pathlib import Path
 BUILD = Path(sys.argv.pop(2))
 ROOT = Path(sys.argv.pop(1)).resolve()
 SRC = ROOT / "src"
-TABLE = Path("retile/program/ops.h")
+# The headers of the table, each with the variant in it.
+TABLE = {"Op": Path("retile/program/ops.h"), "Meaning": Path("retile/program/op_facts.h")}
+# Whatever is said there is one place.
+TABLE_FILES = ("program/ops.h", "program/ops.cpp", "program/op_facts.h", "program/op_facts.cpp")
+# The table, what steps move as boxes, four forms in which a check replays them, and six languages.
+MOST_PLACES = 12
 # What a function of a visit takes first: the first alternatives of Op and of Meaning.
 FIRST = re.compile(r"\((const )?(Dynslice|Keep)\b")
-# Calls of overloaded functions, one for each step.
-OVERLOADED = re.compile(r"^ *(make\(step, out\);)", re.MULTILINE)
+# A function that takes a step, with its name.
+OVERLOAD = r"\b(\w+)\((?:[^(){};]*, )?(?:const )?(%s)& ?\w*[,)]"
 VISIT = re.compile(r"\b(?:match|std::visit)\(")
-ROOMS = ("program", "program/forms", "lower", "network", "check", "prove", "emit", "exec/add", "exec/team", "exec/mpi")
-CONTROL = "program/apply.cpp"
+ROOMS = ("program", "check", "emit")
+CONTROL = "program/op_facts.cpp"
 # One step picked out of the table, which a new one would pass by in silence.
 PICKED = re.compile(r"\b(?:holds_alternative|get_if|get)<(Dynslice|Allgather|Alltoall|Allpermute|Exchange|Keep|Regroup|Fetch|Assemble)>")
 # File and step where that is right: these are what direct() makes, and the ways that take it as it is.
@@ -39,7 +46,6 @@ PICKS = {
     ("exec/cuda/executor.cpp", "Exchange"): 1,
     ("foreign/coarse.cpp", "Assemble"): 1,  # an action of foreign texts
     ("many/traffic.cpp", "Exchange"): 1,  # whose boxes are listed, so that nobody needs to make them to count them
-    ("network/times.cpp", "Allpermute"): 1,  # whose whole tiles need no boxes, where it is a table
 }
 
 
@@ -47,13 +53,16 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
-def with_strangers(table):
-    """The table of steps with a new step and a new meaning, about which nothing else is said."""
-    for variant, stranger in (("Op", "UnheardOfStep"), ("Meaning", "UnheardOfMeaning")):
-        line = re.search(rf"^using {variant} = std::variant<([^;]*)>;$", table, re.MULTILINE)
-        struct = f"struct {stranger} {{ friend bool operator==(const {stranger}&, const {stranger}&) = default; }};\n"
-        table = table.replace(line[0], f"{struct}using {variant} = std::variant<{line[1]}, {stranger}>;")
-    return table
+def alternatives(variant):
+    """The line of its header that says them, and what it says."""
+    return re.search(rf"^using {variant} = std::variant<([^;]*)>;$", read(SRC / TABLE[variant]), re.MULTILINE)
+
+
+def with_stranger(variant):
+    """The header of `Op` or `Meaning` with a new alternative, about which nothing else is said."""
+    line, stranger = alternatives(variant), f"UnheardOf{variant}"
+    struct = f"struct {stranger} {{ friend bool operator==(const {stranger}&, const {stranger}&) = default; }};\n"
+    return read(SRC / TABLE[variant]).replace(line[0], f"{struct}using {variant} = std::variant<{line[1]}, {stranger}>;")
 
 
 def call_end(text, begin):
@@ -66,15 +75,32 @@ def call_end(text, begin):
     raise AssertionError("a call without an end")
 
 
-def visits(path):
+def visits(text):
     """The visits of Op and Meaning in a file: first and last line of each."""
-    text = read(path)
     out = []
     for call in VISIT.finditer(text):
         end = call_end(text, call.end())
         if FIRST.search(text, call.end(), end):
             out.append((text.count("\n", 0, call.start()) + 1, text.count("\n", 0, end) + 1))
-    out += [(text.count("\n", 0, call.start(1)) + 1,) * 2 for call in OVERLOADED.finditer(text)]
+    return out
+
+
+def overloads(text, steps):
+    """The functions of a file that are overloaded for several steps."""
+    takes = {}
+    for function in re.finditer(OVERLOAD % "|".join(steps), text):
+        takes.setdefault(function[1], set()).add(function[2])
+    return sorted(name for name, taken in takes.items() if len(taken) >= 2)
+
+
+def places(texts):
+    """Where something must be said of a new step, in files with these texts: all that the table says is one."""
+    steps = re.findall(r"\w+", alternatives("Op")[1]) + re.findall(r"\w+", alternatives("Meaning")[1])
+    out = ["the table"]
+    for name, text in sorted(texts.items()):
+        if name not in TABLE_FILES:
+            out += [f"{name}:{first}" for first, last in visits(text)]
+            out += [f"{name}: {function}()" for function in overloads(text, steps)]
     return out
 
 
@@ -119,10 +145,10 @@ class Steps(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.includes = cls.copy("strangers", TABLE, with_strangers(read(SRC / TABLE)))
+        cls.includes = cls.copy("strangers", {TABLE[variant]: with_stranger(variant) for variant in TABLE})
         cls.commands = commands()
         files = sorted(path for path in (SRC / "retile").rglob("*") if path.suffix in (".h", ".cpp"))
-        cls.visits = {path: found for path in files if (found := visits(path))}
+        cls.visits = {path: found for path in files if (found := visits(read(path)))}
         # A header is compiled by the first source of its room that reads it.
         cls.sources = {path: cls.source_of(path) for path in cls.visits}
         wanted = sorted({source for source in cls.sources.values() if source})
@@ -142,10 +168,11 @@ class Steps(unittest.TestCase):
         return compiled([str(together) if word == str(sources[0]) else word for word in cls.commands[sources[0]]], cls.includes)
 
     @classmethod
-    def copy(cls, name, path, text):
+    def copy(cls, name, texts):
         folder = Path(cls.folder.name) / name
-        (folder / path).parent.mkdir(parents=True)
-        (folder / path).write_text(text, encoding="utf-8")
+        for path, text in texts.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
         return folder
 
     @classmethod
@@ -175,7 +202,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(sorted({room_of(path) for path in self.visits}), sorted(ROOMS))
 
     def test_a_faithful_copy_compiles(self):
-        faithful = self.copy("faithful", TABLE, read(SRC / TABLE))
+        faithful = self.copy("faithful", {path: read(SRC / path) for path in TABLE.values()})
         self.assertEqual(compiled(self.commands[SRC / "retile" / CONTROL], faithful), "")
 
     def test_a_visit_with_a_default_is_missed(self):
@@ -187,15 +214,26 @@ class Steps(unittest.TestCase):
         number = max(k for k, result in enumerate(made) if result)
         end, result = call_end(text, calls[number].end()), made[number]
         default = f", [](const auto&) -> {result[1]} {{ return {{}}; }}"
-        lax = Path(self.folder.name) / "lax.cpp"
-        lax.write_text(text[:end] + default + text[end:], encoding="utf-8")
-        command = [str(lax) if word == str(path) else word for word in self.commands[path]] + ["-iquote", str(path.parent)]
-        complaints = compiled(command, self.includes).replace(str(lax), str(path))
-        self.assertNotEqual(complaints, "")
-        self.assertEqual(self.missed(path, complaints), [self.visits[path][number][0]])
+        copy = Path(self.folder.name) / "copy.cpp"
+        command = [str(copy) if word == str(path) else word for word in self.commands[path]] + ["-iquote", str(path.parent)]
+        for added, missed in (("", []), (default, [self.visits[path][number][0]])):
+            copy.write_text(text[:end] + added + text[end:], encoding="utf-8")
+            complaints = compiled(command, self.includes).replace(str(copy), str(path))
+            self.assertEqual(self.missed(path, complaints), missed)
 
 
 class Picks(unittest.TestCase):
+    def test_few_places_name_the_steps(self):
+        files = [path for path in (SRC / "retile").rglob("*") if path.suffix in (".h", ".cpp", ".cu", ".inc")]
+        texts = {path.relative_to(SRC / "retile").as_posix(): read(path) for path in files}
+        found = places(texts)
+        print(f"a new step is named in {len(found)} places: {', '.join(found)}")
+        self.assertEqual(len(found), MOST_PLACES, "fewer: lower the limit; more: can OpFacts say it?")
+        # Another visit is seen, and other functions that are overloaded for several steps.
+        visit = "match(op, [](const Dynslice&) {}, [](const Allgather&) {});"
+        for more in (visit, "void f(const Keep& a);\nvoid f(int k, Fetch& b);\nvoid f(const Assemble&);"):
+            self.assertEqual(len(places({**texts, "many/new.cpp": more})), len(found) + 1)
+
     def test_no_step_is_picked_out(self):
         found = {}
         for path in sorted((SRC / "retile").rglob("*")):

@@ -7,6 +7,7 @@
 #include "retile/core/cases.h"
 #include "retile/core/index.h"
 #include "retile/program/moves.h"
+#include "retile/program/op_facts.h"
 
 namespace retile::add {
 namespace {
@@ -59,22 +60,10 @@ void put_in_order(std::vector<Transfer>& transfers, const std::vector<Size>& ran
 }
 
 std::optional<Manner> manner_of(const Op& op) {
-  using Out = std::optional<Manner>;
-  constexpr Manner reduces{.clears = false, .copies_first = true};
-  constexpr Manner spreads{.clears = true, .copies_first = true};
-  return match(
-      op, [](const Dynslice&) -> Out { return std::nullopt; },
-      [](const Allgather&) -> Out { return std::nullopt; },
-      [](const Alltoall&) -> Out { return std::nullopt; },
-      [](const Allpermute&) -> Out { return std::nullopt; },
-      [](const Exchange& exchange) -> Out {
-        if (!exchange.add) return std::nullopt;
-        return Manner{.clears = true, .copies_first = false};
-      },
-      [&](const Reducescatter&) -> Out { return reduces; },
-      [&](const Allreduce&) -> Out { return reduces; },
-      [&](const Unreduce&) -> Out { return spreads; }, [&](const Embed&) -> Out { return spreads; },
-      [](const OverDims auto&) -> Out { return std::nullopt; });
+  const OpFacts facts = facts_of(op);
+  if (!facts.add) return std::nullopt;
+  const bool boxes = facts.transfers != nullptr;
+  return Manner{.clears = boxes || facts.spreads(), .copies_first = !boxes};
 }
 
 }  // namespace retile::add

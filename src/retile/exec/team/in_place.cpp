@@ -91,25 +91,27 @@ Size width_of(const PiecesStep& step, Size panel_bytes, Size most_columns) {
   return good ? width : step.runs;
 }
 
-GatherStep gather_of(const Allgather& step, const Shape& shape, Size element_bytes, Size member) {
-  const Membership mine = membership(step.groups, member);
+GatherStep gather_of(const OpFacts& step, const Shape& shape, Size element_bytes, Size member) {
+  const Membership mine = membership(*step.groups, member);
+  const std::size_t dim = step.joins.front();
   return {.members = numbers(mine.members),
           .position = static_cast<Size>(mine.position),
-          .batches = product(shape, 0, step.dim),
-          .segment_bytes = product(shape, step.dim, shape.size()) * element_bytes};
+          .batches = product(shape, 0, dim),
+          .segment_bytes = product(shape, dim, shape.size()) * element_bytes};
 }
 
-SliceStep slice_of(const Dynslice& step, const Shape& shape, Size element_bytes, Size member) {
+SliceStep slice_of(const OpFacts& step, const Shape& shape, Size element_bytes, Size member) {
   const Size n = group_size(step);
+  const std::size_t dim = step.cuts.front();
   return {.pieces = n,
-          .position = piece_of(step, member),
-          .batches = product(shape, 0, step.dim),
-          .segment_bytes = product(shape, step.dim, shape.size()) / n * element_bytes};
+          .position = piece_of(*step.pieces, member),
+          .batches = product(shape, 0, dim),
+          .segment_bytes = product(shape, dim, shape.size()) / n * element_bytes};
 }
 
 /// The cycle through `device`, from its lowest device on.
-PermuteStep permute_of(const Allpermute& step, Size devices, Size device, Size tile_bytes) {
-  const std::vector<Size> source = sources(step, devices);
+PermuteStep permute_of(const Sources& sources, Size devices, Size device, Size tile_bytes) {
+  const std::vector<Size> source = sources_of(sources, devices);
   PermuteStep out{.cycle = {}, .share = 0, .tile_bytes = tile_bytes};
   for (Size d = device; out.cycle.empty() || d != device; d = source[static_cast<std::size_t>(d)]) {
     out.cycle.push_back(static_cast<int>(d));
@@ -121,20 +123,22 @@ PermuteStep permute_of(const Allpermute& step, Size devices, Size device, Size t
 }
 
 /// \param marks  of cycles; those that are used are taken away
-PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_bytes, Size member,
+PiecesStep pieces_of(const OpFacts& step, const Shape& shape, Size element_bytes, Size member,
                      Size panel_bytes, std::span<std::byte>& marks) {
-  const Size n = step.groups.columns();
+  const Size n = step.groups->columns();
   const std::size_t rank = shape.size();
-  const Membership mine = membership(step.groups, member);
+  const Membership mine = membership(*step.groups, member);
+  const std::size_t split = step.cuts.front();
+  const std::size_t concat = step.joins.front();
   PiecesStep out;
   out.members = numbers(mine.members);
   out.position = static_cast<Size>(mine.position);
-  const std::size_t outer = std::min(step.split, step.concat);
-  const std::size_t inner = std::max(step.split, step.concat);
+  const std::size_t outer = std::min(split, concat);
+  const std::size_t inner = std::max(split, concat);
   out.batches = product(shape, 0, outer);
-  if (step.split == step.concat) {
+  if (split == concat) {
     out.run_bytes = shape[outer] / n * product(shape, outer + 1, rank) * element_bytes;
-  } else if (step.split < step.concat) {
+  } else if (split < concat) {
     // [n, m, B, c_i, C] becomes [m, B, n, c_i, C].
     out.runs = shape[outer] / n * product(shape, outer + 1, inner);
     out.run_bytes = product(shape, inner, rank) * element_bytes;
@@ -268,37 +272,22 @@ InPlace::State::State(const Program& program, const std::vector<Shape>& shapes, 
     const Size before = tile_bytes(i);
     memory_bytes = std::max(memory_bytes, tile_bytes(i + 1));
     if (moves_nothing(program.steps[i])) continue;
+    const OpFacts facts = facts_of(program.steps[i].op);
+    RETILE_ASSERT(facts.is_plain(), "only Programs whose tiles are all alike are run in place");
     Size received = 0;
-    moves.push_back(match(
-        program.steps[i].op,
-        [&](const Dynslice& slice) -> Move {
-          return slice_of(slice, shapes[i], element_bytes, member);
-        },
-        [&](const Allgather& gather) -> Move {
-          received = tile_bytes(i + 1) - before;
-          return gather_of(gather, shapes[i], element_bytes, member);
-        },
-        [&](const Alltoall& exchange) -> Move {
-          received = before - before / exchange.groups.columns();
-          return pieces_of(exchange, shapes[i], element_bytes, member, panel, marks);
-        },
-        [&](const Allpermute& permute) -> Move {
-          PermuteStep step = permute_of(permute, program.devices, member, before);
-          received = step.cycle.size() > 1 ? before : 0;
-          return step;
-        },
-        [](const Exchange&) -> Move {
-          RETILE_ASSERT(false, "an exchange is not run in place");
-          return {};
-        },
-        [](const Adding auto&) -> Move {
-          RETILE_ASSERT(false, "a Program that adds is not even");
-          return {};
-        },
-        [](const OverDims auto&) -> Move {
-          RETILE_ASSERT(false, "a Program with a step along several dimensions is not even");
-          return {};
-        }));
+    if (facts.sources != nullptr) {
+      PermuteStep step = permute_of(*facts.sources, program.devices, member, before);
+      received = step.cycle.size() > 1 ? before : 0;
+      moves.emplace_back(std::move(step));
+    } else if (facts.pieces != nullptr) {
+      moves.emplace_back(slice_of(facts, shapes[i], element_bytes, member));
+    } else if (facts.cuts.empty()) {
+      received = tile_bytes(i + 1) - before;
+      moves.emplace_back(gather_of(facts, shapes[i], element_bytes, member));
+    } else {
+      received = before - before / facts.groups->columns();
+      moves.emplace_back(pieces_of(facts, shapes[i], element_bytes, member, panel, marks));
+    }
     received_bytes =
         checked_add(received_bytes, received).value_or(std::numeric_limits<Size>::max());
   }

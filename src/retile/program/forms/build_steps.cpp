@@ -10,21 +10,60 @@
 
 namespace retile::forms {
 
-void Builder::check_keys(const StepDraft& step, bool complete, bool both) const {
-  const OpInfo& op = op_table()[step.op];
-  if (both) {
-    fail(step.place,
-         {.code = Code::bad_program, .message = fmt::format("{} has {}", op.name, op.not_both)});
-  }
-  if (complete) return;
-  fail(step.place, {.code = Code::bad_program,
-                    .message = fmt::format("this {} misses a key", op.name),
-                    .notes = {fmt::format("{} needs {}", op.name, op.needs)}});
-}
+namespace {
 
-std::size_t Builder::dimension(const StepDraft& step, std::string_view key) const {
-  const auto& dim = step.get<Token<Size>>(key);
-  return dimension(key, dim.value, dim.place);
+/// Whether the keys of a step's members are there, and whether there are too many.
+class KeysFound {
+ public:
+  KeysFound(const StepDraft& step, bool may_list_shapes)
+      : step_(step), may_list_shapes_(may_list_shapes) {}
+
+  template <typename Value>
+  void see(std::string_view key, const Value& /*value*/) {
+    need(step_.has(key));
+  }
+  void see(std::string_view /*key*/, const std::optional<PieceSize>& /*may lack*/) {}
+  void see(std::string_view /*key*/, const Addition& /*may lack*/) {}
+  void see(std::string_view /*key*/, const std::optional<Addition>& /*may lack*/) {}
+  void see(std::string_view /*key*/, const KeptPieces& /*pieces*/) {
+    const bool grouped = step_.has("groups");
+    need(grouped || (step_.has("parts") && step_.has("part")));
+    both_ = both_ || (grouped && (step_.has("parts") || step_.has("part")));
+  }
+  void see(std::string_view /*key*/, const Sources& /*sources*/) {
+    need(step_.has("source") || step_.has("pairs"));
+    both_ = both_ || (step_.has("source") && step_.has("pairs"));
+  }
+  void see(std::string_view key, const std::vector<Transfer>& /*transfers*/) {
+    need(step_.has(key) && (step_.has("tile") || (may_list_shapes_ && step_.has("shapes"))));
+  }
+
+  [[nodiscard]] bool complete() const { return complete_; }
+  [[nodiscard]] bool both() const { return both_; }
+
+ private:
+  void need(bool found) { complete_ = complete_ && found; }
+
+  const StepDraft& step_;
+  bool may_list_shapes_;
+  bool complete_ = true;
+  bool both_ = false;
+};
+
+}  // namespace
+
+void Builder::check_keys(const StepDraft& step, const Op& op) const {
+  KeysFound found(step, version_ >= 2);
+  each_field(op, [&found](std::string_view key, const auto& value) { found.see(key, value); });
+  const OpInfo& row = info(op);
+  if (found.both()) {
+    fail(step.place,
+         {.code = Code::bad_program, .message = fmt::format("{} has {}", row.name, row.not_both)});
+  }
+  if (found.complete()) return;
+  fail(step.place, {.code = Code::bad_program,
+                    .message = fmt::format("this {} misses a key", row.name),
+                    .notes = {fmt::format("{} needs {}", row.name, row.needs)}});
 }
 
 std::size_t Builder::dimension(std::string_view key, Size dim, const Place& place) const {
@@ -39,90 +78,44 @@ std::size_t Builder::dimension(std::string_view key, Size dim, const Place& plac
   return static_cast<std::size_t>(dim);
 }
 
-namespace {
-
-std::optional<PieceSize> piece_in(const StepDraft& step) {
-  const auto* const piece = step.find<Token<PieceSize>>("piece");
-  return piece == nullptr ? std::nullopt : std::optional(piece->value);
+void Builder::read(const StepDraft& step, std::string_view key, std::size_t& dim) const {
+  const auto& written = step.get<Token<Size>>(key);
+  dim = dimension(key, written.value, written.place);
 }
 
-}  // namespace
+void Builder::read(const StepDraft& step, std::string_view key, DeviceTable& groups) const {
+  groups = build_groups(step.get<Token<TableDraft>>(key), *called_);
+}
 
-void Builder::make(const StepDraft& step, Dynslice& op) const {
-  const auto* const table = step.find<Token<TableDraft>>("groups");
-  const auto* const parts = step.find<Token<Size>>("parts");
-  const auto* const part = step.find<Token<TableDraft>>("part");
-  const bool listed = parts != nullptr && part != nullptr;
-  check_keys(step, step.has("dim") && (table != nullptr || listed),
-             table != nullptr && (parts != nullptr || part != nullptr));
-  op.dim = dimension(step, "dim");
-  if (table != nullptr) {
-    op.pieces = build_groups(*table, *called_);
+void Builder::read(const StepDraft& step, std::string_view /*key*/, KeptPieces& pieces) const {
+  if (const auto* const groups = step.find<Token<TableDraft>>("groups")) {
+    pieces = build_groups(*groups, *called_);
   } else {
-    op.pieces = build_part_list(*parts, *part, program_.devices);
-  }
-  op.piece = piece_in(step);
-}
-
-void Builder::make(const StepDraft& step, Allgather& op) const {
-  check_keys(step, step.has("dim") && step.has("groups"));
-  op.dim = dimension(step, "dim");
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
-}
-
-void Builder::make(const StepDraft& step, Alltoall& op) const {
-  check_keys(step, step.has("split") && step.has("concat") && step.has("groups"));
-  op.split = dimension(step, "split");
-  op.concat = dimension(step, "concat");
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
-  op.piece = piece_in(step);
-}
-
-void Builder::make(const StepDraft& step, Allpermute& op) const {
-  const auto* const source = step.find<Token<TableDraft>>("source");
-  const auto* const pairs = step.find<Token<RowsDraft>>("pairs");
-  check_keys(step, source != nullptr || pairs != nullptr, source != nullptr && pairs != nullptr);
-  if (source != nullptr) {
-    op.source = build_sources(*source, *called_);
-  } else {
-    op.source = build_pairs(*pairs, *called_);
+    pieces = build_part_list(step.get<Token<Size>>("parts"), step.get<Token<TableDraft>>("part"),
+                             program_.devices);
   }
 }
 
-namespace {
-
-Addition addition_of(const StepDraft& step) {
-  const auto* const add = step.find<Token<Addition>>("add");
-  return add == nullptr ? Addition::sum : add->value;
+void Builder::read(const StepDraft& step, std::string_view /*key*/, Sources& sources) const {
+  if (const auto* const source = step.find<Token<TableDraft>>("source")) {
+    sources = build_sources(*source, *called_);
+  } else {
+    sources = build_pairs(step.get<Token<RowsDraft>>("pairs"), *called_);
+  }
 }
 
-}  // namespace
-
-void Builder::make(const StepDraft& step, Reducescatter& op) const {
-  check_keys(step, step.has("dim") && step.has("groups"));
-  op.dim = dimension(step, "dim");
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
-  op.piece = piece_in(step);
-  op.add = addition_of(step);
+void Builder::read(const StepDraft& step, std::string_view key,
+                   std::optional<PieceSize>& piece) const {
+  if (const auto* const written = step.find<Token<PieceSize>>(key)) piece = written->value;
 }
 
-void Builder::make(const StepDraft& step, Allreduce& op) const {
-  check_keys(step, step.has("groups"));
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
-  op.add = addition_of(step);
+void Builder::read(const StepDraft& step, std::string_view key, Addition& add) const {
+  if (const auto* const written = step.find<Token<Addition>>(key)) add = written->value;
 }
 
-void Builder::make(const StepDraft& step, Unreduce& op) const {
-  check_keys(step, step.has("groups"));
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
-  op.add = addition_of(step);
-}
-
-void Builder::make(const StepDraft& step, Embed& op) const {
-  check_keys(step, step.has("dim") && step.has("groups"));
-  op.dim = dimension(step, "dim");
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
-  op.add = addition_of(step);
+void Builder::read(const StepDraft& step, std::string_view key,
+                   std::optional<Addition>& add) const {
+  if (const auto* const written = step.find<Token<Addition>>(key)) add = written->value;
 }
 
 namespace {
@@ -148,39 +141,26 @@ const Shape& counts_of(const StepDraft& step) {
 
 }  // namespace
 
-std::vector<std::size_t> Builder::dimensions(const StepDraft& step, std::string_view key) const {
-  const auto& dims = step.get<Token<std::vector<Size>>>(key);
+void Builder::read(const StepDraft& step, std::string_view key,
+                   std::vector<std::size_t>& dims) const {
+  const auto& written = step.get<Token<std::vector<Size>>>(key);
   const Shape& counts = counts_of(step);
-  if (dims.value.size() != counts.size()) {
-    fail(dims.place,
+  if (written.value.size() != counts.size()) {
+    fail(written.place,
          {.code = Code::bad_program,
-          .message =
-              fmt::format("{} has {}, counts has {}", key, counted(dims.value.size(), "dimension"),
-                          counted(counts.size(), "number")),
+          .message = fmt::format("{} has {}, counts has {}", key,
+                                 counted(written.value.size(), "dimension"),
+                                 counted(counts.size(), "number")),
           .notes = {"a member's place in its group has a digit for each count, and each digit "
                     "belongs to a dimension"}});
   }
-  std::vector<std::size_t> out;
-  for (std::size_t k = 0; k < dims.value.size(); ++k) {
-    out.push_back(dimension(key, dims.value[k], number_place(dims.place, k)));
+  for (std::size_t k = 0; k < written.value.size(); ++k) {
+    dims.push_back(dimension(key, written.value[k], number_place(written.place, k)));
   }
-  return out;
 }
 
-void Builder::make(const StepDraft& step, AllgatherDims& op) const {
-  check_keys(step, step.has("dims") && step.has("counts") && step.has("groups"));
-  op.dims = dimensions(step, "dims");
-  op.counts = counts_of(step);
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
-}
-
-void Builder::make(const StepDraft& step, AlltoallDims& op) const {
-  check_keys(step,
-             step.has("splits") && step.has("concats") && step.has("counts") && step.has("groups"));
-  op.splits = dimensions(step, "splits");
-  op.concats = dimensions(step, "concats");
-  op.counts = counts_of(step);
-  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), *called_);
+void Builder::read(const StepDraft& step, std::string_view /*key*/, Shape& counts) const {
+  counts = counts_of(step);
 }
 
 namespace {
@@ -232,23 +212,21 @@ Transfer build_transfer(const Token<RowsDraft>& rows, std::size_t row, std::size
 
 }  // namespace
 
-void Builder::make(const StepDraft& step, Exchange& op) const {
-  const bool listed = version_ >= 2 && step.has("shapes");
-  check_keys(step, step.has("transfers") && (step.has("tile") || listed));
+void Builder::read(const StepDraft& step, std::string_view key,
+                   std::vector<Transfer>& transfers) const {
   const std::size_t rank = program_.from.rank();
-  if (!listed) {
+  if (version_ < 2 || !step.has("shapes")) {
     check_new_tile(step.get<Token<std::vector<Size>>>("tile"), rank);
   } else if (step.has("tile")) {
     fail(step.place,
          {.code = Code::bad_program, .message = "exchange has either tile or shapes, not both"});
   }
-  const auto& transfers = step.get<Token<RowsDraft>>("transfers");
-  const auto& lengths = transfers.value.lengths;
-  if (step.has("add")) op.add = addition_of(step);
-  op.transfers.reserve(lengths.size());
+  const auto& rows = step.get<Token<RowsDraft>>(key);
+  const auto& lengths = rows.value.lengths;
+  transfers.reserve(lengths.size());
   std::size_t entry = 0;
   for (std::size_t row = 0; row < lengths.size(); ++row) {
-    op.transfers.push_back(build_transfer(transfers, row, entry, rank, *called_));
+    transfers.push_back(build_transfer(rows, row, entry, rank, *called_));
     entry += lengths[row];
   }
 }
@@ -296,8 +274,9 @@ Op Builder::op(const StepDraft& step) const {
   if constexpr (Row + 1 < std::variant_size_v<Op>) {
     if (step.op != Row) return op<Row + 1>(step);
   }
-  std::variant_alternative_t<Row, Op> out;
-  make(step, out);
+  Op out(std::in_place_index<Row>);
+  check_keys(step, out);
+  each_field(out, [&](std::string_view key, auto& value) { read(step, key, value); });
   return out;
 }
 

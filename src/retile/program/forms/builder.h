@@ -68,23 +68,19 @@ class Builder {
   void check_addition(const Layout& layout, const TilingDraft& draft, std::string_view what) const;
 
   /// Fails where a step has keys that exclude each other, or lacks one.
-  void check_keys(const StepDraft& step, bool complete, bool both = false) const;
-  [[nodiscard]] std::size_t dimension(const StepDraft& step, std::string_view key) const;
+  void check_keys(const StepDraft& step, const Op& op) const;
   [[nodiscard]] std::size_t dimension(std::string_view key, Size dim, const Place& place) const;
-  /// The dimensions of a step over several, one for each of its counts.
-  [[nodiscard]] std::vector<std::size_t> dimensions(const StepDraft& step,
-                                                    std::string_view key) const;
-  void make(const StepDraft& step, Dynslice& op) const;
-  void make(const StepDraft& step, Allgather& op) const;
-  void make(const StepDraft& step, Alltoall& op) const;
-  void make(const StepDraft& step, Allpermute& op) const;
-  void make(const StepDraft& step, Exchange& op) const;
-  void make(const StepDraft& step, Reducescatter& op) const;
-  void make(const StepDraft& step, Allreduce& op) const;
-  void make(const StepDraft& step, Unreduce& op) const;
-  void make(const StepDraft& step, Embed& op) const;
-  void make(const StepDraft& step, AllgatherDims& op) const;
-  void make(const StepDraft& step, AlltoallDims& op) const;
+  // A member of a step from its keys, by its type.
+  void read(const StepDraft& step, std::string_view key, std::size_t& dim) const;
+  void read(const StepDraft& step, std::string_view key, std::vector<std::size_t>& dims) const;
+  void read(const StepDraft& step, std::string_view key, Shape& counts) const;
+  void read(const StepDraft& step, std::string_view key, DeviceTable& groups) const;
+  void read(const StepDraft& step, std::string_view key, KeptPieces& pieces) const;
+  void read(const StepDraft& step, std::string_view key, Sources& sources) const;
+  void read(const StepDraft& step, std::string_view key, std::vector<Transfer>& transfers) const;
+  void read(const StepDraft& step, std::string_view key, std::optional<PieceSize>& piece) const;
+  void read(const StepDraft& step, std::string_view key, Addition& add) const;
+  void read(const StepDraft& step, std::string_view key, std::optional<Addition>& add) const;
   template <std::size_t Row = 0>
   [[nodiscard]] Op op(const StepDraft& step) const;
   [[nodiscard]] Claims claims(const StepDraft& step) const;

@@ -62,6 +62,25 @@ struct GroupStep {
   Moves moves;
 };
 
+/// The collective of MPI that moves what a step of this kind does between the members of a group.
+Call call_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::gather:
+      return Call::allgather;
+    case CollectiveKind::all_to_all:
+      return Call::alltoall;
+    case CollectiveKind::reduce_scatter:
+      return Call::reducescatter;
+    case CollectiveKind::all_reduce:
+      return Call::allreduce;
+    case CollectiveKind::slice:
+    case CollectiveKind::permute:
+    case CollectiveKind::broadcast:
+      break;
+  }
+  RETILE_ASSERT(false, "the others do not talk in groups");
+}
+
 /// One group of so many members, in order.
 DeviceTable one_group(std::size_t members) {
   std::vector<Size> row;
@@ -88,11 +107,10 @@ class Collectives final : public Mover {
   };
   /// What a step leaves to do on this process: nothing where it only shifts the start of the tile.
   [[nodiscard]] StepMove move_of(std::size_t step);
-  [[nodiscard]] StepMove move_of(const Allpermute& permute, std::size_t step);
-  [[nodiscard]] StepMove move_of(const Exchange& exchange, std::size_t step);
-  [[nodiscard]] StepMove move_of(const Adding auto& adding, std::size_t step);
+  [[nodiscard]] StepMove permuted(const Sources& sources, std::size_t step);
+  [[nodiscard]] StepMove exchanged(const std::vector<Transfer>& boxes, std::size_t step);
   [[nodiscard]] GroupStep step_of(Membership group, const Op& op, std::size_t step);
-  [[nodiscard]] GroupStep group_step_of(auto collective, std::size_t step);
+  [[nodiscard]] GroupStep group_step_of(Op op, std::size_t step);
   [[nodiscard]] StepMove group_move_of(Call call, const GroupStep& moved, std::size_t step);
   /// Of a process that is alone in its group.
   [[nodiscard]] StepMove kept_move_of(const GroupStep& alone);
@@ -197,10 +215,12 @@ GroupStep Collectives::step_of(Membership group, const Op& op, std::size_t step)
   return {std::move(group), std::move(before), *std::move(moves)};
 }
 
-GroupStep Collectives::group_step_of(auto collective, std::size_t step) {
-  Membership group = membership(collective.groups, comm_.process());
-  collective.groups = one_group(group.members.size());
-  return step_of(std::move(group), collective, step);
+GroupStep Collectives::group_step_of(Op op, std::size_t step) {
+  Membership group = membership(*groups_of(op), comm_.process());
+  const Cases regroup{[&](DeviceTable& groups) { groups = one_group(group.members.size()); },
+                      [](const auto& /*names no devices*/) {}};
+  each_field(op, [&regroup](std::string_view /*key*/, auto& value) { regroup(value); });
+  return step_of(std::move(group), op, step);
 }
 
 StepMove Collectives::group_move_of(Call call, const GroupStep& moved, std::size_t step) {
@@ -213,10 +233,10 @@ StepMove Collectives::group_move_of(Call call, const GroupStep& moved, std::size
   return {.run = std::move(move), .buffer_bytes = buffer_bytes};
 }
 
-StepMove Collectives::move_of(const Allpermute& permute, std::size_t step) {
+StepMove Collectives::permuted(const Sources& sources, std::size_t step) {
   const DeviceShapes& shapes = task_.shapes[step];
   const Size device = comm_.process();
-  const std::vector<Size> source = sources(permute, comm_.processes());
+  const std::vector<Size> source = sources_of(sources, comm_.processes());
   const auto from_process = static_cast<int>(source[static_cast<std::size_t>(device)]);
   if (from_process == device) return {};  // then it is its own target as well
   const auto to_process =
@@ -252,10 +272,10 @@ StepMove Collectives::ordered_move_of(std::size_t step, std::vector<Transfer> tr
   return {.run = std::move(move), .buffer_bytes = buffer_bytes};
 }
 
-StepMove Collectives::move_of(const Exchange& exchange, std::size_t step) {
+StepMove Collectives::exchanged(const std::vector<Transfer>& boxes, std::size_t step) {
   std::vector<Transfer> transfers;
-  for (const std::size_t k : by_target(exchange.transfers)) {
-    const Transfer& transfer = exchange.transfers[k];
+  for (const std::size_t k : by_target(boxes)) {
+    const Transfer& transfer = boxes[k];
     transfers.push_back(transfer);
     if (transfer.target == comm_.process() && transfer.source != comm_.process()) {
       receive(tile_bytes(transfer.shape));
@@ -264,38 +284,24 @@ StepMove Collectives::move_of(const Exchange& exchange, std::size_t step) {
   return ordered_move_of(step, std::move(transfers));
 }
 
-StepMove Collectives::move_of(const Adding auto& adding, std::size_t step) {
-  auto [group, before, moves] = group_step_of(adding, step);
-  if (talking_groups(adding) != nullptr) {
-    constexpr bool scatters = std::is_same_v<std::decay_t<decltype(adding)>, Reducescatter>;
-    return group_move_of(scatters ? Call::reducescatter : Call::allreduce,
-                         {std::move(group), std::move(before), std::move(moves)}, step);
-  }
-  for (Transfer& transfer : moves.transfers) {
-    transfer.target = group.members[index(transfer.target)];
-    transfer.source = group.members[index(transfer.source)];
-  }
-  return ordered_move_of(step, std::move(moves.transfers));
-}
-
 StepMove Collectives::move_of(std::size_t step) {
-  const auto moved = [&](Call call, const auto& collective) {
-    return group_move_of(call, group_step_of(collective, step), step);
-  };
-  return match(
-      task_.program.steps[step].op,
-      [&](Dynslice slice) {
-        const Size piece = piece_of(slice, comm_.process());
-        slice.pieces = PartList{.parts = group_size(slice), .part = DeviceTable::list({piece})};
-        return kept_move_of(step_of({{comm_.process()}, 0}, slice, step));
-      },
-      [&](const Allgather& gather) { return moved(Call::allgather, gather); },
-      [&](const Alltoall& exchange) { return moved(Call::alltoall, exchange); },
-      [&](const Allpermute& permute) { return move_of(permute, step); },
-      [&](const Exchange& exchange) { return move_of(exchange, step); },
-      [&](const Adding auto& adding) { return move_of(adding, step); },
-      [&](const AllgatherDims& gather) { return moved(Call::allgather, gather); },
-      [&](const AlltoallDims& exchange) { return moved(Call::alltoall, exchange); });
+  const Op& op = task_.program.steps[step].op;
+  const OpFacts facts = facts_of(op);
+  if (facts.transfers != nullptr) return exchanged(*facts.transfers, step);
+  if (facts.sources != nullptr) return permuted(*facts.sources, step);
+  if (facts.pieces != nullptr) {
+    const Size piece = piece_of(*facts.pieces, comm_.process());
+    const PartList own{.parts = group_size(facts), .part = DeviceTable::list({piece})};
+    const Dynslice alone{.dim = facts.cuts.front(), .pieces = own, .piece = facts.piece};
+    return kept_move_of(step_of({{comm_.process()}, 0}, alone, step));
+  }
+  GroupStep moved = group_step_of(op, step);
+  if (talking_groups(op) != nullptr) return group_move_of(call_of(facts.kind), moved, step);
+  for (Transfer& transfer : moved.moves.transfers) {
+    transfer.target = moved.group.members[index(transfer.target)];
+    transfer.source = moved.group.members[index(transfer.source)];
+  }
+  return ordered_move_of(step, std::move(moved.moves.transfers));
 }
 
 void Collectives::plan() {
