@@ -64,13 +64,26 @@ inline std::optional<Size> tile_count(const std::vector<Digit>& xs) {
   return product(k);
 }
 
-/// Whether a dimension may give a tile several stretches of indices: dealt out in more than one round, or in
-/// sections.
+/// Whether an index of chunks is in an earlier tile than one before it. Throws TooLarge above 2^28 indices.
+inline bool falls(const Cuts& C, Size N, Size n) {
+  if (C.L.empty()) return false;
+  if (n > most_tags_in_all) throw too_many_tags;
+  Size last = 0;
+  for (Size i = 0; i < n; ++i) {
+    const Size t = tile_of(C.L, C.t, N, i);
+    if (t < last) return true;
+    last = t;
+  }
+  return false;
+}
+
+/// Whether a dimension may give a tile several stretches of indices: dealt out in more than one round, in
+/// sections, or by chunks whose tiles do not follow one another.
 inline bool deals(const Layout& L) {
   return std::any_of(L.dims.begin(), L.dims.end(), [](const LayoutDim& dim) {
     const Size N = tile_count(dim.xs).value();
     const bool has_rounds = dim.C.mark == '@' && !covers(dim.C.c, N, dim.n);
-    return N > 1 && (has_rounds || !dim.C.sections.empty());
+    return N > 1 && (has_rounds || !dim.C.sections.empty() || falls(dim.C, N, dim.n));
   });
 }
 

@@ -29,12 +29,29 @@ struct Rounds {
   Size block, length;
 };
 
+/// The same of chunks.
+inline std::optional<Rounds> rounds_of_chunks(const Cuts& C, Size N, Size n) {
+  const std::vector<Sizes> held = tiles(C, N, n);
+  Size block = 0;  // how many indices tile 0 has before any other
+  while (block < static_cast<Size>(held[0].size()) && held[0][static_cast<Index>(block)] == block)
+    ++block;
+  const auto length = times(block, N);
+  if (block == 0 || !length || n % *length != 0) return std::nullopt;
+  for (Index t = 0; t < held.size(); ++t) {
+    for (const Size i : held[t]) {
+      if (i / block % N != static_cast<Size>(t)) return std::nullopt;
+    }
+  }
+  return Rounds{block, *length};
+}
+
 /// Nothing where a block or a round is cut short, or a tile is something else.
 inline std::optional<Rounds> rounds(const LayoutDim& dim) {
   const Cuts& C = dim.C;
   const Size N = tile_count(dim.xs).value();
   if (N == 1) return Rounds{dim.n, dim.n};
   if (C.lo != 0 || C.hi != 0) return std::nullopt;
+  if (!C.L.empty()) return rounds_of_chunks(C, N, dim.n);
   const Sizes sections = C.sections.empty() ? Sizes{dim.n} : C.sections;
   const bool deals = C.mark == '@';
   const bool says_block = deals || C.mark == '~';

@@ -138,6 +138,7 @@ holds nothing is empty. Layouts are those of a Program retile.program/2:
   8~{a}16               cut every 8, the last tile is empty
   (0,4,12,16){a}16      cut at 4 and 12
   2@{a}16               blocks of 2, dealt out in turn
+  (0,3,4)*(0,1,4)@{a}16 chunks of an array of 4 x 4, dealt out in turn
   4{a}8+4               the first 8 and the last 4 cut each by itself
   6{a}16<1,1>           and one more index on each side, where there is one
   [9, 4]@3              device 3 holds everything

@@ -27,8 +27,8 @@ inline std::optional<Sizes> even_localtype(const Tiling& f, Size D) {
   Sizes c;
   for (const LayoutDim& dim : L.dims) {
     const auto N = tile_count(dim.xs);
-    const bool is_even = !dim.C.o && dim.C.sections.empty() && dim.C.lo == 0 && dim.C.hi == 0 &&
-                         N && times(dim.C.c, *N) == dim.n;
+    const bool is_even = !dim.C.o && dim.C.sections.empty() && dim.C.L.empty() && dim.C.lo == 0 &&
+                         dim.C.hi == 0 && N && times(dim.C.c, *N) == dim.n;
     if (!is_even || L.at || L.root || L.positions != D) return std::nullopt;
     c.push_back(dim.C.c);
   }

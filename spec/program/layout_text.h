@@ -113,7 +113,12 @@ inline std::string no_ceil(Size c, Size N, Size n, const std::string& xs, char m
 inline void check_cuts(const LayoutDim& dim, const ParseError& place, const std::string& xs) {
   const auto N = tile_count(dim.xs);
   if (!N) Tokens::fail(place, "the number of tiles is not below 2^63");
-  const auto& [c, mark, o, lo, hi, sections] = dim.C;
+  const auto& [c, mark, o, lo, hi, sections, L, t] = dim.C;
+  if (!L.empty() && !(sections.empty() && wf_chunks(L, t, *N, dim.n))) {
+    Tokens::fail(place, "chunks are of another array than one of " + std::to_string(dim.n) +
+                            ", or are in tiles that there are not [WF-CHUNKS]");
+  }
+  if (!L.empty()) return;
   if (!sections.empty() && (o || mark == '~' || mark == '=')) {
     Tokens::fail(place, "sections stand behind c{..} and c@{..} alone");
   }
@@ -135,12 +140,31 @@ inline void check_cuts(const LayoutDim& dim, const ParseError& place, const std:
   }
 }
 
+/// What stands behind the first list of chunks, if it is one.
+inline void read_chunks(Tokens& in, Cuts& C) {
+  if (in.peek() == '*' || in.peek() == '@') {
+    C.L.push_back(*C.o);
+    C.o.reset();
+  }
+  while (in.accept("*")) {
+    in.expect("(");
+    C.L.push_back(in.items([&] { return in.integer(); }));
+    in.expect(")");
+  }
+  if (C.L.empty()) return;
+  in.expect("@");
+  if (!in.accept("(")) return;
+  C.t = in.items([&] { return in.integer(); });
+  in.expect(")");
+}
+
 inline LayoutDim read_layout_dim(Tokens& in, const std::map<Name, Digit>& axes) {
   const ParseError start = in.here();
   LayoutDim out;
   if (in.accept("(")) {
     out.C.o = in.items([&] { return in.integer(); });
     in.expect(")");
+    read_chunks(in, out.C);
   } else {
     out.C.c = out.n = in.integer(1);
     for (const char mark : {'~', '=', '@'}) {
@@ -162,7 +186,7 @@ inline LayoutDim read_layout_dim(Tokens& in, const std::map<Name, Digit>& axes) 
   }
   check_cuts(out, start, xs.substr(1, xs.size() - 2));
   if (!in.accept("<")) return out;
-  if (out.C.mark == '@' || !out.C.sections.empty()) {
+  if (out.C.mark == '@' || !out.C.sections.empty() || !out.C.L.empty()) {
     Tokens::fail(start, "what is dealt out, or cut in sections, has no halo");
   }
   out.C.lo = in.integer(0, out.n);

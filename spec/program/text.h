@@ -111,9 +111,13 @@ class ProgramReader : protected TilingReader {
     check_addition(program_->to, to->second);
     if (!program_->view) return;
     for (const Tiling* end : {&program_->from, &program_->to}) {
-      if (wf_view(*end->layout, *program_->view)) continue;
-      fail(header_.find("view")->second,
-           "blocks and rounds must end where dimensions of a view do");
+      const ParseError& place = header_.find("view")->second;
+      try {
+        if (wf_view(*end->layout, *program_->view)) continue;
+      } catch (const TooLarge& what) {
+        fail(place, what.why);
+      }
+      fail(place, "blocks and rounds must end where dimensions of a view do");
     }
   }
 

@@ -157,7 +157,7 @@ class Draws {
     };
     const std::string whole = std::to_string(global) + (below(40) == 0 ? "<0,0>" : "");
     const Size least = ceil(global, count);
-    switch (below(10)) {
+    switch (below(12)) {
       case 0:
       case 1:
         return said(least, "", whole);
@@ -178,11 +178,46 @@ class Draws {
         return said(1 + number(4), "@", whole);
       case 7:
         return said(1 + number(4), "@", sections(count, global).first);
+      case 8:
+      case 9:
+        return chunks(count, global) + "{" + axes + "}" + whole;
       default: {
         const auto [text, largest] = sections(count, global);
         return said(largest, "", text);
       }
     }
+  }
+
+  /// A grid of chunks of one to three dimensions, in turn or in any of so many tiles; now and then in one too many, or
+  /// with a tile too few.
+  std::string chunks(Size count, Size global) {
+    std::vector<Size> extents = {global};
+    for (std::size_t more = below(3); more > 0; --more) {
+      Size inner = 1 + number(extents.back());
+      while (extents.back() % inner != 0) --inner;
+      extents.back() /= inner;
+      extents.push_back(inner);
+    }
+    std::string out;
+    std::size_t count_of_chunks = 1;
+    for (const Size extent : extents) {
+      std::vector<Size> ends = {0, extent};
+      for (std::size_t more = below(4); more > 0; --more) ends.push_back(number(extent + 1));
+      std::sort(ends.begin(), ends.end());
+      count_of_chunks *= ends.size() - 1;
+      out += out.empty() ? "" : "*";
+      for (std::size_t k = 0; k < ends.size(); ++k) {
+        out += (k == 0 ? "(" : ",") + std::to_string(ends[k]);
+      }
+      out += ")";
+    }
+    out += "@";
+    if (below(2) == 0) return out;
+    if (below(30) == 0) --count_of_chunks;
+    for (std::size_t k = 0; k < count_of_chunks; ++k) {
+      out += (k == 0 ? "(" : ",") + std::to_string(number(count + (below(90) == 0 ? 1 : 0)));
+    }
+    return out + (count_of_chunks > 0 ? ")" : "");
   }
 
   /// A sum of one to four sections, and what the largest of so many tiles has of it.

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -118,6 +120,117 @@ TEST(Cuts, blocks_that_are_dealt_out_are_the_indices_of_that_remainder) {
   EXPECT_EQ(many.width(0), most / 2 + 1);
   EXPECT_EQ(many.width(1), most / 2);
   EXPECT_EQ(Cuts::dealt(3, {{4, most}, {most, most}}), Cuts::dealt(3, {{4, 4}, {most, most - 4}}));
+}
+
+/// All ascending lists that begin with 0 and end with `last`, with as many chunks.
+std::vector<std::vector<Size>> lists_of_ends(Size last, std::size_t chunks) {
+  if (chunks == 1) return {{0, last}};
+  std::vector<std::vector<Size>> out;
+  for (Size end = 0; end <= last; ++end) {
+    for (std::vector<Size> rest : lists_of_ends(last - end, chunks - 1)) {
+      for (Size& one : rest) one += end;
+      rest.insert(rest.begin(), 0);
+      out.push_back(std::move(rest));
+    }
+  }
+  return out;
+}
+
+/// Which of the chunks has the place.
+std::size_t chunk_at(const std::vector<Size>& ends, Size place) {
+  std::size_t k = 0;
+  while (!(ends[k] <= place && place < ends[k + 1])) ++k;
+  return k;
+}
+
+/// What every tile has, by a filter over the indices.
+std::vector<std::vector<Size>> indices_of_chunks(Size count, const Chunks& chunks) {
+  std::vector<std::vector<Size>> out(static_cast<std::size_t>(count));
+  const auto& [rows, columns] = std::tie(chunks.ends.front(), chunks.ends.back());
+  const bool is_grid = chunks.ends.size() == 2;
+  const Size width = is_grid ? columns.back() : 1;
+  for (Size i = 0; i < rows.back() * width; ++i) {
+    std::size_t k = chunk_at(rows, i / width);
+    if (is_grid) k = k * (columns.size() - 1) + chunk_at(columns, i % width);
+    out[static_cast<std::size_t>(chunks.tiles[k])].push_back(i);
+  }
+  return out;
+}
+
+TEST(Cuts, chunks_are_the_indices_between_their_ends_in_every_dimension) {
+  std::size_t compared = 0;
+  std::size_t chunked = 0;
+  std::size_t rounds = 0;
+  const auto compare = [&](Size count, const Chunks& chunks) {
+    const Cuts cuts = Cuts::chunked(count, chunks);
+    const auto wanted = indices_of_chunks(count, chunks);
+    has_indices_of(cuts, wanted);
+    chunked += cuts.is_chunked() ? 1U : 0U;
+    ++compared;
+    // Rounds are found wherever they are, and nowhere else.
+    std::optional<Cuts::Rounds> found;
+    for (Size block = 1; block * count <= cuts.global(); ++block) {
+      bool alike = cuts.global() % (block * count) == 0;
+      for (Size t = 0; t < count; ++t) {
+        for (const Size i : wanted[static_cast<std::size_t>(t)]) {
+          alike = alike && i / block % count == t;
+        }
+      }
+      if (alike) found = Cuts::Rounds{block, block * count};
+    }
+    const auto said = cuts.rounds();
+    ASSERT_EQ(said.has_value(), found.has_value());
+    if (!found || count == 1) return;
+    ++rounds;
+    EXPECT_EQ(said->block, found->block);
+    EXPECT_EQ(said->length, found->length);
+  };
+  for (Size count = 1; count <= 3; ++count) {
+    for (Size height = 1; height <= 4; ++height) {
+      for (Size width = 1; width <= 4; ++width) {
+        for (std::size_t down = 1; down <= 3; ++down) {
+          for (std::size_t across = 1; across <= 3; ++across) {
+            for (const auto& rows : lists_of_ends(height, down)) {
+              for (const auto& columns : lists_of_ends(width, across)) {
+                Chunks chunks{{rows, columns}, {}};
+                if (width == 1 && across == 1) chunks.ends.pop_back();
+                for (std::size_t k = 0; k < down * across; ++k) {
+                  chunks.tiles.push_back(static_cast<Size>(k) % count);
+                }
+                SCOPED_TRACE(testing::Message()
+                             << count << " tiles of " << height << " x " << width);
+                compare(count, chunks);
+                // Any tiles: those of another number in every chunk, each time.
+                for (std::size_t k = 0; k < chunks.tiles.size(); ++k) {
+                  chunks.tiles[k] = static_cast<Size>(compared * (k + 3) / (k + 1)) % count;
+                }
+                compare(count, chunks);
+                if (testing::Test::HasFailure()) return;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(chunked, 3'000U);
+  EXPECT_GT(rounds, 300U);
+  std::cout << compared << " grids of chunks, " << chunked << " that nothing else says, " << rounds
+            << " in rounds\n";
+}
+
+TEST(Cuts, chunks_are_said_by_what_says_less) {
+  EXPECT_EQ(Cuts::chunked(3, {{{0, 3, 6, 10}}, {0, 1, 2}}), Cuts::listed({0, 3, 6, 10}));
+  EXPECT_EQ(Cuts::chunked(4, {{{0, 3, 6, 10}}, {0, 2, 3}}), Cuts::listed({0, 3, 3, 6, 10}));
+  EXPECT_EQ(Cuts::chunked(2, {{{0, 3, 6, 8}}, {0, 1, 0}}), Cuts::dealt(2, {{8, 3}}));
+  EXPECT_EQ(Cuts::chunked(2, {{{0, 2, 4}, {0, 5}}, {0, 1}}), Cuts::even(10, 2));
+  EXPECT_EQ(Cuts::chunked(2, {{{0, 1}, {0, 2, 4}}, {0, 1}}), Cuts::even(2, 2));
+  EXPECT_EQ(Cuts::chunked(1, {{{0, 2, 4}, {0, 1, 3}}, {0, 0, 0, 0}}), Cuts::even(12, 1));
+  // Neighbours of one tile are one chunk, and empty ones none.
+  EXPECT_EQ(Cuts::chunked(2, {{{0, 1, 1, 2, 4, 6}}, {0, 1, 0, 1, 0}}), Cuts::dealt(2, {{6, 2}}));
+  const Cuts turned = Cuts::chunked(2, {{{0, 4, 8}}, {1, 0}});
+  EXPECT_TRUE(turned.is_chunked());
+  EXPECT_EQ(turned.stretches(0), (std::vector<Stretch>{{4, 8}}));
 }
 
 TEST(DealtLayout, parts_are_the_product_of_what_a_tile_has_of_each_dimension) {

@@ -241,7 +241,9 @@ TEST(Sharding, strides_of_one_axis_are_sections) {
       "DTensor cuts one axis after the other, and these tiles are cut otherwise";
   EXPECT_EQ(back("[6{x}8+4]"), otherwise);
   EXPECT_EQ(back("[2@{y}25]"), otherwise);
-  EXPECT_EQ(back("[1@{y,x}24]"), otherwise);
+  EXPECT_EQ(back("[1@{y,x}24]"), "(_StridedShard(dim=0, sf=3), _StridedShard(dim=0, sf=3))");
+  EXPECT_EQ(back("[1@{x,y}24]"), otherwise);  // it could be said, by the factors 12 and 3
+  EXPECT_EQ(back("[(0,1,9)@(1,0){y,x}9]"), otherwise);
 }
 
 TEST(Sharding, strides_that_do_not_divide_are_read_where_every_device_holds_one_piece) {
@@ -256,14 +258,25 @@ TEST(Sharding, strides_that_do_not_divide_are_read_where_every_device_holds_one_
       sharding("(_StridedShard(dim=0, sf=8), Shard(dim=0))", "dp:256,tp:8", {1024, 4}).layout;
   EXPECT_EQ(keys.box(8 * 5 + 3), (Box{{3 * 128 + 5, 0}, {1, 4}}));
   EXPECT_EQ(keys.box(8 * 200), (Box{{0, 0}, {0, 0}}));
-  EXPECT_EQ(where("(_StridedShard(dim=0, sf=3), Shard(dim=0))"),
-            "error: the devices hold several pieces of this dimension each\n  "
-            "(_StridedShard(dim=0, sf=3), Shard(dim=0))\n   ^~~~~~~~~~~~~~~~~~~~~~~~~~\n");
   EXPECT_EQ(parse_sharding("(_StridedShard(dim=0, sf=4611686018427387904), Replicate())",
                            context("x:2,y:4", {9223372036854775807}))
                 .error()
                 .code,
             Code::limit_reached);
+}
+
+TEST(Sharding, strides_that_leave_several_pieces_by_several_axes_are_chunks) {
+  const auto type = [](const std::string& text, const Shape& shape) {
+    return type_text(sharding(text, "x:2,y:2", shape));
+  };
+  // x leaves 0..3 and 8..11; y halves each of these.
+  EXPECT_EQ(type("(_StridedShard(dim=0, sf=2), _StridedShard(dim=0, sf=2))", {16}),
+            "[(0,2,4,6,8,10,12,14,16)@(0,1,2,3,0,1,2,3){y,x}16]");
+  // Chunks of 4, 4 and 2: x leaves 0, 1, 4, 5 and 8, of which y cuts 0, 1, 4 off.
+  EXPECT_EQ(type("(_StridedShard(dim=0, sf=3), Shard(dim=0))", {10}),
+            "[(0,2,4,5,6,7,8,9,10)@(0,2,0,1,2,3,1,3){y,x}10]");
+  EXPECT_EQ(type("(_StridedShard(dim=0, sf=3), Shard(dim=0)) : tensor<10x4xf32>", {10, 4}),
+            "[(0,2,4,5,6,7,8,9,10)@(0,2,0,1,2,3,1,3){y,x}10, 4]");
 }
 
 TEST(Sharding, what_no_layout_says_is_refused_by_name) {
@@ -416,10 +429,6 @@ TEST(Sharding, refusals_point_at_what_is_wrong) {
       where("(Partial(mean), Replicate())"),
       "error: mean is no way of adding that is read\n  (Partial(mean), Replicate())\n          "
       " ^~~~\n");
-  EXPECT_EQ(
-      where("(_StridedShard(dim=0, sf=2), _StridedShard(dim=0, sf=3))"),
-      "error: the devices hold several pieces of this dimension each\n  "
-      "(_StridedShard(dim=0, sf=2), _StridedShard(dim=0, sf=3))\n   ^~~~~~~~~~~~~~~~~~~~~~~~~~\n");
   EXPECT_EQ(
       where("P(UNCONSTRAINED)"),
       "error: UNCONSTRAINED leaves a dimension open\n  P(UNCONSTRAINED)\n    ^~~~~~~~~~~~~\n");

@@ -49,10 +49,34 @@ inline retile::Cuts random_dealt_cuts(std::mt19937_64& random, retile::Size coun
   return retile::Cuts::dealt(count, std::move(sections));
 }
 
-/// Blocks, most of them, some larger than they must be; or balanced or listed cuts, or blocks that are dealt
-/// out.
+/// A grid of chunks of one or two dimensions, some of them empty, in turn or in any tiles.
+inline retile::Cuts random_chunks(std::mt19937_64& random, retile::Size count,
+                                  retile::Size global) {
+  retile::Size outer = 1 + draw(random, global);
+  while (global % outer != 0) --outer;
+  retile::Chunks out;
+  std::size_t chunks = 1;
+  for (const retile::Size extent : {outer, global / outer}) {
+    std::vector<retile::Size>& ends = out.ends.emplace_back();
+    ends = {0, extent};
+    for (auto more = random() % 4; more > 0; --more) ends.push_back(draw(random, extent + 1));
+    std::sort(ends.begin(), ends.end());
+    chunks *= ends.size() - 1;
+  }
+  const bool in_turn = random() % 2 == 0;
+  for (std::size_t k = 0; k < chunks; ++k) {
+    out.tiles.push_back(in_turn ? static_cast<retile::Size>(k) % count : draw(random, count));
+  }
+  return retile::Cuts::chunked(count, std::move(out));
+}
+
+/// Blocks, most of them, some larger than they must be; or balanced or listed cuts, or blocks or chunks that are
+/// dealt out.
 inline retile::Cuts random_cuts(std::mt19937_64& random, retile::Size count, retile::Size global) {
-  if (random() % 6 == 0) return random_dealt_cuts(random, count, global);
+  if (random() % 6 == 0) {
+    return random() % 3 == 0 ? random_chunks(random, count, global)
+                             : random_dealt_cuts(random, count, global);
+  }
   const retile::Size least = (global + count - 1) / count;
   if (random() % 3 != 0) {
     return retile::Cuts::blocks(least + std::max<retile::Size>(0, draw(random, 5) - 2), count,

@@ -27,6 +27,14 @@ struct Section {
   friend bool operator==(const Section&, const Section&) = default;
 };
 
+/// A grid of chunks: the dimension is several, written as one in C order, and each of these is cut at listed
+/// ends. Every chunk belongs to a tile.
+struct Chunks {
+  std::vector<std::vector<Size>> ends;  ///< of each dimension: 0, and where its chunks end
+  std::vector<Size> tiles;              ///< the tile of every chunk, in C order
+  friend bool operator==(const Chunks&, const Chunks&) = default;
+};
+
 /// The cuts of one dimension of a global array: tile number t is the half-open range
 /// [at(t), at(t + 1)), which may be empty.
 ///
@@ -37,7 +45,7 @@ struct Section {
 /// Paper: Fig. 7a with the tile number in place of the axes, for blocks that are all alike.
 ///
 /// Of blocks that are dealt out a tile has several stretches, one behind the other: of k tiles number t
-/// has the blocks t, t + k, t + 2k, .. of every section.
+/// has the blocks t, t + k, t + 2k, .. of every section. Of chunks it has those that are said to be its own.
 class Cuts {
  public:
   /// One tile of one element.
@@ -64,6 +72,10 @@ class Cuts {
   /// Preconditions: count >= 1; at least one section; ends that grow from above 0; blocks >= 1, of one extent
   /// in all sections that have more than one, or (asserted) of ceil(extent / count) in each.
   [[nodiscard]] static Cuts dealt(Size count, std::vector<Section> sections);
+  /// `count` tiles of chunks. What lists of cuts or blocks that are dealt out can say is said by them.
+  /// Preconditions: count >= 1; at least one dimension; its ends begin with 0, never fall, and end above 0;
+  /// the product of the last ones fits; a tile below `count` for every chunk.
+  [[nodiscard]] static Cuts chunked(Size count, Chunks chunks);
   /// What blocks can say is said by blocks, and what balanced tiles can say by those.
   /// Precondition: at least two numbers, which begin with 0, never fall, and end above 0.
   [[nodiscard]] static Cuts listed(std::vector<Size> at) {
@@ -106,9 +118,12 @@ class Cuts {
   [[nodiscard]] bool is_balanced() const { return balanced_; }
   [[nodiscard]] bool is_blocks() const { return list_.empty() && !balanced_ && !is_dealt(); }
   /// Whether tiles may have several stretches.
-  [[nodiscard]] bool is_dealt() const { return !sections_.empty(); }
-  /// Of tiles that are dealt out.
+  [[nodiscard]] bool is_dealt() const { return !sections_.empty() || is_chunked(); }
+  /// Of blocks that are dealt out; of chunks none.
   [[nodiscard]] const std::vector<Section>& sections() const { return sections_; }
+  [[nodiscard]] bool is_chunked() const { return !chunks_.tiles.empty(); }
+  /// Precondition: chunks.
+  [[nodiscard]] const Chunks& chunks() const { return chunks_; }
   /// The extent of the blocks. Precondition: blocks.
   [[nodiscard]] Size block() const { return tile_; }
   /// Blocks that are all alike.
@@ -134,6 +149,10 @@ class Cuts {
   Cuts(Size tile, Size count, Size global) : tile_(tile), count_(count), global_(global) {}
 
   [[nodiscard]] Size dealt_width(Size t) const;
+  [[nodiscard]] Size chunked_width(Size t) const;
+  [[nodiscard]] std::optional<Rounds> rounds_of_chunks() const;
+  /// What tile t has, row by row, ascending; neighbours may touch.
+  [[nodiscard]] std::vector<Stretch> rows_of_chunks(Size t) const;
 
   Size tile_ = 1;  // the extent of blocks; of other cuts the largest
   Size count_ = 1;
@@ -141,6 +160,10 @@ class Cuts {
   bool balanced_ = false;
   std::vector<Size> list_;
   std::vector<Section> sections_;
+  Chunks chunks_;
+  // The numbers of chunks, tile after tile, and where each tile's begin.
+  std::vector<std::size_t> by_tile_;
+  std::vector<std::size_t> first_of_tile_;
 };
 
 /// How large the pieces of a tile are where they are not equal: all of one extent, but the last ones of a

@@ -325,13 +325,42 @@ bool has_axis(const std::vector<AxisPart>& parts, const std::string& axis) {
                      [&](const AxisPart& part) { return part.axis == axis; });
 }
 
+/// Into how many chunks an axis would cut a dimension of chunks for DTensor, if it does: of what the first devices along
+/// all axes before it have, its first device has a piece of every chunk, and others have what is between.
+Size chunks_cut_by(const Mesh& mesh, const CutDim& dim, const Cuts& cuts, const std::string& axis) {
+  const Size own = mesh.digit(axis)->stride;
+  std::vector<std::pair<Stretch, bool>> pieces;  // and whether that first device has it
+  for (Size t = 0; t < cuts.count(); ++t) {
+    bool counts = true;
+    bool is_first = true;
+    Size rest = t;
+    for (const AxisPart& part : dim.parts) {  // minor to major
+      const Digit digit = *digit_of(mesh, part);
+      const Size at = rest % digit.size;
+      rest /= digit.size;
+      counts = counts && (digit.stride <= own || at == 0);
+      is_first = is_first && (digit.stride != own || at == 0);
+    }
+    for (const Stretch& stretch : counts ? cuts.stretches(t) : std::vector<Stretch>()) {
+      pieces.emplace_back(stretch, is_first);
+    }
+  }
+  std::sort(pieces.begin(), pieces.end());
+  Size out = 0;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    if (pieces[k].second && (k == 0 || !pieces[k - 1].second)) ++out;
+  }
+  return std::max<Size>(out, 1);
+}
+
 /// How many tiles the axes behind `axis` in the mesh make that are more major in the dimension. Where tiles are dealt out
 /// or have sections, of how many chunks a tile has a part each, if any does.
 Size split_factor(const Mesh& mesh, const CutDim& dim, const std::string& axis) {
   if (dim.is_dealt()) {
     const Cuts cuts = cuts_of(cut_text(mesh, dim)).value();
+    if (cuts.is_chunked()) return chunks_cut_by(mesh, dim, cuts, axis);
     if (cuts.sections().size() > 1) return static_cast<Size>(cuts.sections().size());
-    if (cuts.is_dealt())
+    if (!cuts.sections().empty())
       return ceil_div(cuts.global(), cuts.count() * cuts.sections().front().block);
   }
   Size out = 1;
@@ -374,13 +403,13 @@ std::string placement_text(const Placement& placement) {
   return fmt::format("_StridedShard(dim={}, sf={})", placement.dim, placement.split_factor);
 }
 
-/// Whether tiles of one number are the same.
-bool cut_alike(const Cuts& a, const Cuts& b) {
-  if (a == b || a.count() != b.count() || (!a.is_dealt() && !b.is_dealt())) return a == b;
-  for (Size t = 0; t < a.count(); ++t) {
-    if (a.stretches(t) != b.stretches(t)) return false;
-  }
-  return true;
+/// Whether every device has the same of both dimensions. Cuts without gaps are compared alone: whose axes count otherwise
+/// has other split factors.
+bool cut_alike(const Mesh& mesh, const CutDim& a, const CutDim& b) {
+  const Cuts first = cuts_of(cut_text(mesh, a)).value();
+  const Cuts second = cuts_of(cut_text(mesh, b)).value();
+  if (!first.is_dealt() && !second.is_dealt()) return first == second;
+  return paper::layout_of(mesh, {a}).equivalent(paper::layout_of(mesh, {b}));
 }
 
 /// Whether DTensor means by these placements what the sharding says.
@@ -393,11 +422,8 @@ bool means_the_same(const std::vector<Placement>& placements, const Sharding& sh
                          {.input = &nowhere, .span = {}});
   });
   if (!read || read->divisor != sharding.divisor) return false;
-  const auto cuts = [&](const CutDim& dim) {
-    return cuts_of(cut_text(sharding.mesh.mesh, dim)).value();
-  };
   for (std::size_t i = 0; i < sharding.dims.size(); ++i) {
-    if (!cut_alike(cuts(read->dims[i]), cuts(sharding.dims[i]))) return false;
+    if (!cut_alike(sharding.mesh.mesh, read->dims[i], sharding.dims[i])) return false;
   }
   return true;
 }

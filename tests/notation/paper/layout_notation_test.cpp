@@ -75,6 +75,9 @@ TEST(LayoutNotation, spellings_are_canonical) {
   EXPECT_EQ(spelled("[ 2 @ { x } 10, 2@{}12, 12{}8+4]"), "[2@{x}10, 12, 12]");
   EXPECT_EQ(spelled("[ 3 { x:4 } 8 + 4 ]"), "[3{x}8+4]");
   EXPECT_EQ(spelled("[2@{x:(2)2}8+4]"), "[2@{x:(2)2}8+4]");
+  EXPECT_EQ(spelled("[( 0,1, 2 ) * (0,5) @ {x:4}10, (0,3)@{}3]"), "[(0,1,2)*(0,5)@{x}10, 3]");
+  EXPECT_EQ(spelled("[(0,1,2)@ ( 3,0 ){x}2]"), "[(0,1,2)@(3,0){x}2]");
+  EXPECT_EQ(spelled("[(0,1,2)@(0,1){x}2]"), "[(0,1,2)@{x}2]");
 }
 
 TEST(LayoutNotation, layouts_print_as_the_first_spelling_that_says_them) {
@@ -96,6 +99,13 @@ TEST(LayoutNotation, layouts_print_as_the_first_spelling_that_says_them) {
   EXPECT_EQ(printed("[3{p}8+4]"), "[3{p}8+4]");
   EXPECT_EQ(printed("[1@{p}3+3+3]"), "[3{p}3+3+3]");
   EXPECT_EQ(printed("[1@{p}9+3+3]"), "[1@{p}9+3+3]");
+  EXPECT_EQ(printed("[(0,3,10)@(3,0){p}10]"), "[(0,3,10)@(3,0){p}10]");
+  EXPECT_EQ(printed("[(0,1,2)*(0,1,2,5)@{p}10]"), "[(0,1,2)*(0,1,2,5)@{p}10]");
+  EXPECT_EQ(printed("[(0,1,2)*(0,1,2,5)@(0,1,2,3,0,2){p}10]"),
+            "[(0,1,2)*(0,1,2,5)@(0,1,2,3,0,2){p}10]");
+  EXPECT_EQ(printed("[(0,1,2)*(0,1,5)@(0,1,2,3){p}10]"), "[(0,1,5,6,10){p}10]");
+  EXPECT_EQ(printed("[(0,2)*(0,1,5)@(0,1){p}10]"), "[(0,2)*(0,1,5)@{p}10]");
+  EXPECT_EQ(printed("[(0,1,2)*(0,5)@(0,2){p}10]"), "[(0,5,5,10,10){p}10]");
 }
 
 /// What each device holds is told in the first test of core.uneven_layout; here, that texts say it.
@@ -112,6 +122,26 @@ TEST(LayoutNotation, blocks_are_dealt_out_and_sections_are_cut_each_by_itself) {
   EXPECT_EQ(held("[3{p}8+4]", 1), (std::vector<Size>{2, 3, 9}));
   EXPECT_EQ(held("[1@{p}6+2]", 0), (std::vector<Size>{0, 4, 6}));
   EXPECT_EQ(held("[1@{p}6+2]", 2), (std::vector<Size>{2}));
+}
+
+TEST(LayoutNotation, chunks_are_held_as_the_array_has_their_elements) {
+  EXPECT_EQ(extents("[(0,3,10)@(3,0){p}10]", "p:4"), (std::vector<Size>{7, 0, 0, 3}));
+  // Chunks of 3 x 5 and 4 x 5, the first three rows' right one on device 1.
+  const Layout grid = layout("[(0,3,6,10)*(0,5,10)@{p}100]", "p:3");
+  EXPECT_EQ(grid.extents(), (std::vector<Size>{30, 35, 35}));
+  EXPECT_EQ(grid.stretches(1)[0].front(), (Stretch{5, 10}));
+  EXPECT_EQ(grid.stretches(2)[0],
+            (std::vector<Stretch>{
+                {30, 35}, {40, 45}, {50, 55}, {65, 70}, {75, 80}, {85, 90}, {95, 100}}));
+  EXPECT_EQ(
+      refusal("[(0,3,6,10)*(0,5,10)@{x}90]"),
+      "error: the chunks are of an array of 100 elements, not 90 [WF-CHUNKS]\n"
+      "  [(0,3,6,10)*(0,5,10)@{x}90]\n   ^~~~~~~~~~~~~~~~~~~~~~~~~\n"
+      "note: (0,3,6,10)*(0,5,10)@{x}100 deals 3 x 2 chunks of an array of 10 x 10 out in turn, "
+      "and a list behind @ says the tile of every chunk\n");
+  // Half a gigabyte is the most that lists of stretches take.
+  EXPECT_EQ(refusal("[(0,8589934592)*(0,1,2)@{x}17179869184]").substr(0, 40),
+            "error: the chunks have more than 6710886");
 }
 
 TEST(LayoutNotation, a_wrong_tile_size_is_refused_with_both_readings) {

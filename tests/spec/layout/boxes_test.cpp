@@ -116,6 +116,30 @@ std::string list_text(const Sizes& o) {
   return out + ")";
 }
 
+Size below(Size end, std::mt19937& random) {
+  return static_cast<Size>(random() % static_cast<std::uint64_t>(end));
+}
+
+/// A grid of chunks of two dimensions, in turn or with a list of their tiles.
+Spelling chunks(Size N, Size n, const std::string& axes, bool in_turn, std::mt19937& random) {
+  Size w = 1 + below(n, random);
+  while (n % w != 0) --w;
+  Sizes rows = {0, n / w}, columns = {0, w}, t;
+  for (Sizes* ends : {&rows, &columns}) {
+    for (Size k = below(3, random); k > 0; --k) ends->push_back(below(ends->at(1) + 1, random));
+    std::sort(ends->begin(), ends->end());
+  }
+  const Size across = static_cast<Size>(columns.size()) - 1;
+  for (Size k = 0; k < across * (static_cast<Size>(rows.size()) - 1); ++k) {
+    t.push_back(in_turn ? k % N : below(N, random));
+  }
+  const auto tile_of = [=](Size i) {
+    return t[static_cast<Index>(cuts_below(rows, i / w) * across + cuts_below(columns, i % w))];
+  };
+  const std::string text = list_text(rows) + "*" + list_text(columns) + "@";
+  return {text + (in_turn ? "" : list_text(t)) + axes + std::to_string(n), tile_of, 0, 0};
+}
+
 std::vector<Spelling> spellings(Size N, Size n, const std::string& axes, std::mt19937& random) {
   const auto halo_text = [](Size lo, Size hi) {
     return "<" + std::to_string(lo) + "," + std::to_string(hi) + ">";
@@ -142,6 +166,7 @@ std::vector<Spelling> spellings(Size N, Size n, const std::string& axes, std::mt
   }
   std::sort(o.begin(), o.end());
   add(list_text(o), o);
+  for (const bool in_turn : {true, false}) out.push_back(chunks(N, n, axes, in_turn, random));
   return out;
 }
 
@@ -204,6 +229,11 @@ TEST(Boxes, control_other_cuts_halos_and_digits_are_noticed) {
     });
   };
   EXPECT_GT(differ([](LayoutDim& dim) { ++dim.C.c; }), 100);
+  EXPECT_GT(differ([](LayoutDim& dim) {
+              for (Sizes& o : dim.C.L) ++o.back();  // rows are longer
+            }),
+            100);
+  EXPECT_GT(differ([](LayoutDim& dim) { std::reverse(dim.C.t.begin(), dim.C.t.end()); }), 100);
   EXPECT_GT(differ([](LayoutDim& dim) { ++dim.C.lo; }), 100);
   EXPECT_GT(differ([](LayoutDim& dim) { ++dim.C.hi; }), 100);
   EXPECT_GT(differ([](LayoutDim& dim) { std::reverse(dim.xs.begin(), dim.xs.end()); }), 100);

@@ -234,13 +234,32 @@ std::vector<std::vector<AxisPart>> orders_of(const std::vector<Cut>& cuts) {
   return out;
 }
 
-[[noreturn]] void fail_pieces(const Cut& cut, const Runs& runs) {
-  text::fail(cut.placement->place,
-             {.code = Code::unsupported,
-              .message = "the devices hold several pieces of this dimension each",
-              .notes = {fmt::format("one of them holds {} to {} and {} to {}", runs[0].begin,
-                                    runs[0].end - 1, runs[1].begin, runs[1].end - 1),
-                        "a split factor is the number of tiles that later axes make"}});
+/// Says a dimension by its chunks and the device of each: whatever the devices hold.
+void cut_in_chunks(const std::vector<Cut>& cuts, const std::vector<Runs>& held, CutDim& out) {
+  struct Piece {
+    Run run;
+    std::size_t device = 0;
+  };
+  std::vector<Piece> pieces;
+  for (std::size_t d = 0; d < held.size(); ++d) {
+    for (const Run& run : held[d]) pieces.push_back({run, d});
+  }
+  if (static_cast<Size>(pieces.size()) > most_cuts) {
+    text::fail(cuts.front().placement->place,
+               {.code = Code::limit_reached, .message = "too many pieces of strides to list"});
+  }
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.run.begin < b.run.begin; });
+  out.cutting = paper::Cutting::chunks;
+  out.tile = 1;
+  std::vector<Size>& ends = out.chunks.ends.emplace_back();
+  ends.push_back(0);
+  for (const Piece& piece : pieces) {
+    ends.push_back(piece.run.end);
+    out.chunks.tiles.push_back(static_cast<Size>(piece.device));
+  }
+  // strided_runs() counts the last axis fastest.
+  for (auto cut = cuts.rbegin(); cut != cuts.rend(); ++cut) out.parts.push_back({cut->axis->name});
 }
 
 /// Says a dimension that one axis alone cuts, chunk by chunk, as torch.chunk makes these: they are sections. False
@@ -260,16 +279,13 @@ bool cut_in_sections(const std::vector<Cut>& cuts, CutDim& out) {
   return true;
 }
 
-/// The parts and the cuts of a dimension that is cut in strides which do not divide.
+/// The parts and the cuts of a dimension that is cut in strides which do not divide, or leave devices several pieces.
 void cut_in_strides(const std::vector<Cut>& cuts, CutDim& out) {
   const std::vector<Runs> held = strided_runs(cuts, out.global);
-  const auto strided = std::find_if(cuts.begin(), cuts.end(),
-                                    [](const Cut& cut) { return cut.placement->split_factor > 1; });
-  for (const Runs& runs : held) {
-    if (runs.size() < 2) continue;
-    if (cut_in_sections(cuts, out)) return;
-    fail_pieces(*strided, runs);
-  }
+  const bool several =
+      std::any_of(held.begin(), held.end(), [](const Runs& runs) { return runs.size() > 1; });
+  if (several && cut_in_sections(cuts, out)) return;
+  if (several) return cut_in_chunks(cuts, held, out);
   for (std::vector<AxisPart>& parts : orders_of(cuts)) {
     auto at = cuts_in_order(cuts, parts, held, out.global);
     if (!at) continue;
@@ -278,9 +294,7 @@ void cut_in_strides(const std::vector<Cut>& cuts, CutDim& out) {
     out.cuts = *std::move(at);
     return;
   }
-  text::fail(strided->placement->place,
-             {.code = Code::unsupported,
-              .message = "no order of these axes counts the tiles of this dimension"});
+  cut_in_chunks(cuts, held, out);
 }
 
 /// The ends of tiles that are cut one axis after the other.

@@ -20,8 +20,7 @@ struct Placed {
 /// cuts into f such blocks first and then each of them, so that the major factor f is left for axes that
 /// come later.
 ///
-/// \error (thrown) rank_mismatch, bad_dimension; unsupported: tiles that are no boxes, several
-///     additions; syntax (turns that are none); limit_reached
+/// \error (thrown) rank_mismatch, bad_dimension; unsupported: several additions; syntax (turns that are none); limit_reached
 [[nodiscard]] Placed place_by_axis(const std::vector<Placement>& placements, const Mesh& mesh,
                                    const Shape& shape, const Place& all);
 

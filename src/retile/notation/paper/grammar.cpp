@@ -97,6 +97,23 @@ std::vector<Token<Size>> read_cuts(Scanner& scanner) {
   return out;
 }
 
+Chunks read_chunks(Scanner& scanner, const std::vector<Token<Size>>& first) {
+  Chunks out;
+  const auto add = [&out](const std::vector<Token<Size>>& cuts) {
+    auto& ends = out.ends.emplace_back();
+    for (const Token<Size>& cut : cuts) ends.push_back(cut.value);
+  };
+  add(first);
+  while (scanner.accept("*")) {
+    scanner.expect("(");
+    add(read_cuts(scanner));
+  }
+  scanner.expect("@");
+  if (!scanner.accept("(")) return out;
+  for (const Token<Size>& tile : read_cuts(scanner)) out.tiles.push_back(tile.value);
+  return out;
+}
+
 void read_sections(Scanner& scanner, Token<Size>& global, std::vector<Size>& sections) {
   const std::size_t begin = global.place.span.begin;
   sections = {global.value};

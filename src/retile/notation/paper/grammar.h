@@ -1,6 +1,6 @@
 // The grammar of the paper's notation, apart from what it means: axes `x:4,y:6` and dimensions
 // `[3{x}12, 2{y}12]`; and of what it has been extended by: blocks `4~{x}12`, balanced tiles `3={x}10`,
-// listed cuts `(0,5,12){x}12`, halos `3{x}12<1,1>`. Types and the tilings of Programs are both read by it.
+// listed cuts `(0,5,12){x}12`, chunks `(0,3,10)@{x}10`, halos `3{x}12<1,1>`. Types and the tilings of Programs are both read by it.
 #pragma once
 
 #include <optional>
@@ -42,6 +42,7 @@ enum class Cutting {
   balanced,  ///< `3={x}10`: as `3{x}10`, but the tiles differ by one element at most
   listed,    ///< `(0,3,10){x}10`
   dealt,     ///< `2@{x}10`: blocks of that size, dealt out in turn
+  chunks,    ///< `(0,3,10)@{x}10`, `(0,3,10)@(1,0){x}10`: chunks, dealt out in turn or by a list
 };
 
 /// One dimension as written; a Part is what may stand in its braces.
@@ -54,12 +55,15 @@ struct WrittenDim {
   Place place;
   Cutting cutting = Cutting::tile;
   std::vector<Token<Size>> cuts = {};
+  Chunks chunks = {};  ///< dealt out in turn where there are no tiles
   Halo halo = {};
   Place halo_place = {};
   bool has_halo = false;  ///< is written, whatever it says
 
   /// Whether a tile may have several boxes.
-  [[nodiscard]] bool is_dealt() const { return cutting == Cutting::dealt || !sections.empty(); }
+  [[nodiscard]] bool is_dealt() const {
+    return cutting == Cutting::dealt || cutting == Cutting::chunks || !sections.empty();
+  }
   /// Whether the paper has this form.
   [[nodiscard]] bool is_plain() const {
     return cutting == Cutting::tile && !has_halo && sections.empty();
@@ -96,6 +100,9 @@ struct WrittenName {
 /// Reads `(0,3,10)`: the offsets behind the bracket that has been read.
 [[nodiscard]] std::vector<Token<Size>> read_cuts(Scanner& scanner);
 
+/// Reads `*(0,5,10)@(1,0)`, as much of it as is there, behind the cuts of the first dimension of a grid of chunks.
+[[nodiscard]] Chunks read_chunks(Scanner& scanner, const std::vector<Token<Size>>& first);
+
 /// Reads `+4+4`, behind the first section, and makes `global` the sum of all.
 void read_sections(Scanner& scanner, Token<Size>& global, std::vector<Size>& sections);
 
@@ -117,6 +124,10 @@ template <typename Part, typename ReadPart, typename Completion>
     dim.cutting = Cutting::listed;
     dim.cuts = read_cuts(scanner);
     dim.tile = dim.cuts.front();
+    if (scanner.sees('*') || scanner.sees('@')) {
+      dim.cutting = Cutting::chunks;
+      dim.chunks = read_chunks(scanner, dim.cuts);
+    }
     scanner.expect("{");
   } else {
     const Token<Size> tile = scanner.size("the size of a dimension", dim_form);

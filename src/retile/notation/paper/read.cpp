@@ -40,8 +40,9 @@ CutDim cut_dim(const Dim& written) {
              .parts = {},
              .global = written.global.value,
              .halo = written.halo,
-             .sections = written.sections};
-  if (written.cutting == Cutting::listed) out.tile = 1;
+             .sections = written.sections,
+             .chunks = written.chunks};
+  if (written.cutting == Cutting::listed || written.cutting == Cutting::chunks) out.tile = 1;
   for (const Token<Size>& cut : written.cuts) out.cuts.push_back(cut.value);
   for (const WrittenName& part : written.parts) {
     out.parts.push_back(

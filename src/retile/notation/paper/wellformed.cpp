@@ -242,6 +242,63 @@ tl::expected<Cuts, CutsViolation> cuts_of_sections(const CutText& dim, Size tile
                                fmt::format("{}", fmt::join(dim.sections, "+"))))}}});
 }
 
+/// Chunks, whose ends multiply up to the dimension and whose tiles exist.
+tl::expected<Cuts, CutsViolation> cuts_of_chunks(const CutText& dim, Size tiles) {
+  const auto refused = [](Code code, std::string message) {
+    Diagnostic out{.code = code,
+                   .message = std::move(message),
+                   .notes = {"(0,3,6,10)*(0,5,10)@{x}100 deals 3 x 2 chunks of an array of 10 x 10 "
+                             "out in turn, and a list "
+                             "behind @ says the tile of every chunk"}};
+    if (code == Code::ill_formed_type) out.rule = "WF-CHUNKS";
+    return tl::unexpected(CutsViolation{std::move(out)});
+  };
+  Chunks chunks = dim.chunks;
+  if (!dim.sections.empty()) {
+    return refused(Code::unsupported, "chunks are not cut in sections: their lists say as much");
+  }
+  std::optional<Size> global = 1;
+  std::optional<Size> count = 1;
+  for (const std::vector<Size>& ends : chunks.ends) {
+    if (ends.front() != 0 || ends.back() == 0 || !std::is_sorted(ends.begin(), ends.end())) {
+      return refused(Code::ill_formed_type,
+                     "the ends of chunks begin with 0, never fall, and end above 0");
+    }
+    if (global) global = checked_mul(*global, ends.back());
+    if (count) count = checked_mul(*count, static_cast<Size>(ends.size()) - 1);
+  }
+  if (global != dim.global) {
+    return refused(Code::ill_formed_type,
+                   fmt::format("the chunks are of an array of {} elements, not {}",
+                               global ? fmt::to_string(*global) : "2^63 or more", dim.global));
+  }
+  if (!count || *count > max_listed_numbers || tiles > max_listed_numbers) {
+    return refused(
+        Code::limit_reached,
+        fmt::format("at most {} chunks are dealt out, to as many tiles", max_listed_numbers));
+  }
+  for (Size k = 0;
+       chunks.tiles.size() < static_cast<std::size_t>(*count) && dim.chunks.tiles.empty(); ++k) {
+    chunks.tiles.push_back(k % tiles);
+  }
+  if (static_cast<Size>(chunks.tiles.size()) != *count) {
+    return refused(Code::ill_formed_type, fmt::format("there are {} chunks, and a list of {} tiles",
+                                                      *count, chunks.tiles.size()));
+  }
+  const Size last = *std::max_element(chunks.tiles.begin(), chunks.tiles.end());
+  if (last >= tiles) {
+    return refused(Code::ill_formed_type,
+                   fmt::format("there is no tile {}: its axes count {}", last, tiles));
+  }
+  const auto rows = checked_mul(*global / chunks.ends.back().back(),
+                                static_cast<Size>(chunks.ends.back().size()) - 1);
+  if (!rows || *rows > max_listed_numbers) {
+    return refused(Code::limit_reached,
+                   fmt::format("the chunks have more than {} rows", max_listed_numbers));
+  }
+  return Cuts::chunked(tiles, std::move(chunks));
+}
+
 }  // namespace
 
 tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
@@ -253,6 +310,7 @@ tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
   if (!tiles || *tiles > max_devices) {
     return refused(wrong_tile(dim.tile, dim.splitters, dim.global));
   }
+  if (dim.cutting == paper::Cutting::chunks) return cuts_of_chunks(dim, *tiles);
   if (dim.cutting == paper::Cutting::dealt) {
     Cuts out = Cuts::dealt(*tiles, sections_of(dim, [&](Size) { return dim.tile; }));
     if (out.stretches() <= max_listed_numbers) return out;
@@ -342,7 +400,8 @@ std::vector<Splitter> splitters_of(const Mesh& mesh, const CutDim& dim) {
 }
 
 CutText cut_text(const Mesh& mesh, const CutDim& dim) {
-  return {dim.cutting, dim.tile, dim.cuts, splitters_of(mesh, dim), dim.global, dim.sections};
+  return {dim.cutting, dim.tile,     dim.cuts,  splitters_of(mesh, dim),
+          dim.global,  dim.sections, dim.chunks};
 }
 
 std::optional<Digit> digit_of(const Mesh& mesh, const AxisPart& part) {

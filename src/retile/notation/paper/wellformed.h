@@ -46,9 +46,11 @@ struct CutDim {
   Size global = 1;
   Halo halo = {};
   std::vector<Size> sections = {};  ///< where there are several: their extents
+  Chunks chunks = {};               ///< dealt out in turn where there are no tiles
   /// Whether a tile may have several boxes.
   [[nodiscard]] bool is_dealt() const {
-    return cutting == paper::Cutting::dealt || !sections.empty();
+    return cutting == paper::Cutting::dealt || cutting == paper::Cutting::chunks ||
+           !sections.empty();
   }
 };
 
@@ -93,6 +95,7 @@ struct CutText {
   std::vector<Splitter> splitters;
   Size global = 1;                  ///< >= 1
   std::vector<Size> sections = {};  ///< where there are several: their extents, each >= 1
+  Chunks chunks = {};               ///< dealt out in turn where there are no tiles
 };
 
 /// A refusal without a place, and the listed cut that it is about.
@@ -102,8 +105,8 @@ struct CutsViolation {
 };
 
 /// The cuts that a dimension says, or why it says none: its tile is not the one that makes so many
-/// tiles, its blocks do not suffice, its listed cuts fall or do not lead from 0 to the global size, its
-/// sections are neither dealt out nor cut as `3{x}10` is.
+/// tiles, its blocks do not suffice, its listed cuts fall or do not lead from 0 to the global size, its chunks
+/// are those of another array or belong to tiles that there are not, its sections are neither dealt out nor cut as `3{x}10` is.
 /// [WF-DIM-CEIL]
 [[nodiscard]] tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim);
 

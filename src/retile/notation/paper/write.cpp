@@ -56,8 +56,22 @@ std::vector<std::string> parts_of(const std::vector<Digit>& digits, const Mesh* 
   return out;
 }
 
+/// `(0,3,6,10)*(0,5,10)@`, with the tiles behind it unless the chunks go round.
+std::string chunks_text(const Chunks& chunks, Size count) {
+  std::string out;
+  for (const std::vector<Size>& ends : chunks.ends) {
+    out += fmt::format("{}({})", out.empty() ? "" : "*", fmt::join(ends, ","));
+  }
+  bool in_turn = true;
+  for (std::size_t k = 0; k < chunks.tiles.size(); ++k) {
+    in_turn = in_turn && chunks.tiles[k] == static_cast<Size>(k) % count;
+  }
+  return out + (in_turn ? "@" : fmt::format("@({})", fmt::join(chunks.tiles, ",")));
+}
+
 /// `2@`, or the extent of the largest tile where every section is cut as equally as can be.
 std::string dealt_text(const Cuts& cuts) {
+  if (cuts.is_chunked()) return chunks_text(cuts.chunks(), cuts.count());
   Size begin = 0;
   Size block = 1;
   bool is_cut = cuts.sections().size() > 1;
@@ -71,7 +85,7 @@ std::string dealt_text(const Cuts& cuts) {
 
 /// `12`, or `8+4` of sections.
 std::string global_text(const Cuts& cuts) {
-  if (!cuts.is_dealt()) return fmt::to_string(cuts.global());
+  if (cuts.sections().empty()) return fmt::to_string(cuts.global());
   std::string out;
   Size begin = 0;
   for (const Section& section : cuts.sections()) {
@@ -141,6 +155,8 @@ std::string dim_text(const CutDim& dim) {
   if (dim.cutting == paper::Cutting::balanced) cuts += '=';
   if (dim.cutting == paper::Cutting::listed) cuts = fmt::format("({})", fmt::join(dim.cuts, ","));
   if (dim.cutting == paper::Cutting::dealt) cuts += '@';
+  // How many tiles there are is not known here: a list stays one unless every chunk has its own tile.
+  if (dim.cutting == paper::Cutting::chunks) cuts = chunks_text(dim.chunks, max_devices + 1);
   // Without axes nothing is cut, and sections say nothing.
   const std::string global = dim.sections.empty() || parts.empty()
                                  ? fmt::to_string(dim.global)

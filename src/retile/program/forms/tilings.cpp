@@ -124,8 +124,8 @@ void check_version(const TilingDraft& draft, int version) {
 
 /// The cuts of a dimension whose tiles may differ.
 Cuts build_cuts(const DimDraft& dim) {
-  CutText text{dim.cutting,      dim.tile.value, {}, splitters_of(dim.parts),
-               dim.global.value, dim.sections};
+  CutText text{dim.cutting,      dim.tile.value, {},        splitters_of(dim.parts),
+               dim.global.value, dim.sections,   dim.chunks};
   for (const Token<Size>& cut : dim.cuts) text.cuts.push_back(cut.value);
   auto cuts = cuts_of(text);
   if (!cuts) {
