@@ -92,8 +92,8 @@ if(NOT result STREQUAL "0")
 endif()
 
 # What `check` executes can be audited: the dispatch in oracle/main.cpp, oracle/check.h and the headers that this includes have less
-# than 950 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), the headers that
-# version 2 of Programs is about less than 700 more, those that addends are about less than 300, those that modules are about less than
+# than 960 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), the headers that
+# version 2 of Programs is about less than 800 more, those that addends are about less than 300, those that modules are about less than
 # 1000, and no header has more than 300 lines.
 # The other verbs are not on that path. Files are named by their paths below spec/.
 function(count_lines out file)
@@ -160,13 +160,13 @@ set(modules
 list(REMOVE_ITEM others ${version_2} ${addends} ${modules})
 count_files(code oracle/main.cpp ${others})
 message("${code} lines of code in: oracle/main.cpp;${others}")
-if(code LESS 300 OR NOT code LESS 950)
-  complain("check has ${code} lines, expected less than 950")
+if(code LESS 300 OR NOT code LESS 960)
+  complain("check has ${code} lines, expected less than 960")
 endif()
 count_files(code ${version_2})
 message("${code} lines of code more in: ${version_2}")
-if(code LESS 200 OR NOT code LESS 700)
-  complain("version 2 has ${code} lines, expected less than 700")
+if(code LESS 200 OR NOT code LESS 800)
+  complain("version 2 has ${code} lines, expected less than 800")
 endif()
 count_files(code ${addends})
 message("${code} lines of code more in: ${addends}")
