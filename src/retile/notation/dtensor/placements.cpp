@@ -285,7 +285,6 @@ void cut_in_strides(const std::vector<Cut>& cuts, CutDim& out) {
   const bool several =
       std::any_of(held.begin(), held.end(), [](const Runs& runs) { return runs.size() > 1; });
   if (several && cut_in_sections(cuts, out)) return;
-  if (several) return cut_in_chunks(cuts, held, out);
   for (std::vector<AxisPart>& parts : orders_of(cuts)) {
     auto at = cuts_in_order(cuts, parts, held, out.global);
     if (!at) continue;
