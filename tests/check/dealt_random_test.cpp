@@ -31,7 +31,8 @@ namespace {
 #ifdef RETILE_SLOW_TESTS
 constexpr std::size_t wanted = 1'000'000;  // Programs that both read, and judge
 #else
-constexpr std::size_t wanted = support::samples(12'000U);
+constexpr std::size_t wanted =
+    std::max<std::size_t>(support::samples(12'000U), 3'000);  // every kind of refusal comes
 #endif
 
 /// What is done to the Program of a plan. All before `text` are of exchanges, and the first keep it right.
@@ -398,8 +399,7 @@ TEST(DealtRandom, both_checkers_say_the_same) {
   EXPECT_GT(campaign.judged() - right, wanted / 10);
   EXPECT_GT(several, wanted / 40);
   for (const char* what : {"end", "transfers", "map_claim", "addends", "refused"}) {
-    EXPECT_GE(campaign.count(what), wanted / 2000)
-        << what;  // the sanitizers' few texts may lack a rare one
+    EXPECT_GT(campaign.count(what), wanted / 2000) << what;
   }
 }
 
