@@ -33,6 +33,13 @@ inline void ask_for([[maybe_unused]] const std::byte* line) {
 #endif
 }
 
+/// Asks for the line in which these bytes end and for that in which the next ones begin: of either a part is written,
+/// and other stores wait until the line is there.
+inline void ask_for_ends(const std::byte* target, Size bytes, Size next) {
+  ask_for(target + bytes);
+  ask_for(target + next);
+}
+
 /// Rows of equally long runs, the same for every member: run r of member m goes from
 /// sources[m] + r * source_stride to targets[m] + r * target_stride. All in bytes.
 struct Segment {

@@ -372,7 +372,7 @@ class Pass::Execution {
     }
     if (!pass_.streaming_) return ordinary_runs(segment, order);
     if (completed && alone_ && (bits | run) % line_bytes != 0) {
-      ask_for_ends(group, segment);
+      ask_for_chains(group, segment);
       if (run < line_bytes) return stage(group, segment);
       return kernels_.join(segment, group.chain, order, joiners_.data());
     }
@@ -380,14 +380,14 @@ class Pass::Execution {
     kernels_.runs(segment, order);
   }
 
-  // Where a chain begins and ends it has a part of a line, and other stores wait until that is there.
-  void ask_for_ends(const Group& group, const Segment& segment) {
+  // Of every chain of a segment, and of the one that the next segment goes on with.
+  void ask_for_chains(const Group& group, const Segment& segment) {
     const std::size_t loops = group.loops.size();
     const Size next = loops > 1 ? group.loops[loops - 2].target_stride : 0;
     for (Size m = 0; m < segment.members; m += group.chain) {
-      ask_for(segment.targets[m] + (segment.rows - 1) * segment.target_stride +
-              group.chain * segment.run_bytes);
-      ask_for(segment.targets[m] + next);
+      ask_for_ends(segment.targets[m],
+                   (segment.rows - 1) * segment.target_stride + group.chain * segment.run_bytes,
+                   next);
     }
   }
 
