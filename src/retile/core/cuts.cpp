@@ -86,18 +86,20 @@ Cuts Cuts::chunked(Size count, Chunks chunks) {
     chunks = merged(chunks);
     if (are_blocks_in_turn(chunks, count)) return dealt(count, {{global, chunks.ends[0][1]}});
   }
+  Parts parts;
+  parts.chunks = std::move(chunks);
+  parts.first_of_tile.assign(static_cast<std::size_t>(count) + 1, 0);
+  for (const Size t : parts.chunks.tiles) ++parts.first_of_tile[static_cast<std::size_t>(t) + 1];
+  for (std::size_t t = 1; t < parts.first_of_tile.size(); ++t) {
+    parts.first_of_tile[t] += parts.first_of_tile[t - 1];
+  }
+  std::vector<std::size_t> next = parts.first_of_tile;
+  parts.by_tile.resize(parts.chunks.tiles.size());
+  for (std::size_t k = 0; k < parts.chunks.tiles.size(); ++k) {
+    parts.by_tile[next[static_cast<std::size_t>(parts.chunks.tiles[k])]++] = k;
+  }
   Cuts out{1, count, global};
-  out.chunks_ = std::move(chunks);
-  out.first_of_tile_.assign(static_cast<std::size_t>(count) + 1, 0);
-  for (const Size t : out.chunks_.tiles) ++out.first_of_tile_[static_cast<std::size_t>(t) + 1];
-  for (std::size_t t = 1; t < out.first_of_tile_.size(); ++t) {
-    out.first_of_tile_[t] += out.first_of_tile_[t - 1];
-  }
-  std::vector<std::size_t> next = out.first_of_tile_;
-  out.by_tile_.resize(out.chunks_.tiles.size());
-  for (std::size_t k = 0; k < out.chunks_.tiles.size(); ++k) {
-    out.by_tile_[next[static_cast<std::size_t>(out.chunks_.tiles[k])]++] = k;
-  }
+  out.parts_ = std::make_shared<const Parts>(std::move(parts));
   if (auto at = in_order(out)) return listed(*std::move(at));
   for (Size t = 0; t < count; ++t) out.tile_ = std::max(out.tile_, out.width(t));
   return out;
@@ -122,9 +124,9 @@ std::vector<Stretch> box_of_chunk(const Chunks& chunks, std::size_t number) {
 Size Cuts::chunked_width(Size t) const {
   Size out = 0;
   const auto tile = static_cast<std::size_t>(t);
-  for (std::size_t k = first_of_tile_[tile]; k < first_of_tile_[tile + 1]; ++k) {
+  for (std::size_t k = parts_->first_of_tile[tile]; k < parts_->first_of_tile[tile + 1]; ++k) {
     Size size = 1;
-    for (const Stretch& side : box_of_chunk(chunks_, by_tile_[k])) size *= side.extent();
+    for (const Stretch& side : box_of_chunk(chunks(), parts_->by_tile[k])) size *= side.extent();
     out += size;
   }
   return out;
@@ -133,22 +135,22 @@ Size Cuts::chunked_width(Size t) const {
 std::vector<Stretch> Cuts::rows_of_chunks(Size t) const {
   std::vector<Stretch> out;
   const auto tile = static_cast<std::size_t>(t);
-  for (std::size_t k = first_of_tile_[tile]; k < first_of_tile_[tile + 1]; ++k) {
+  for (std::size_t k = parts_->first_of_tile[tile]; k < parts_->first_of_tile[tile + 1]; ++k) {
     // Dimension by dimension, the first outermost: where the rows begin, in elements of what has been seen.
     std::vector<Size> begins = {0};
-    const std::vector<Stretch> box = box_of_chunk(chunks_, by_tile_[k]);
+    const std::vector<Stretch> box = box_of_chunk(chunks(), parts_->by_tile[k]);
     for (std::size_t i = 0; i + 1 < box.size(); ++i) {
       std::vector<Size> inner;
       for (const Size begin : begins) {
         for (Size at = box[i].begin; at < box[i].end; ++at) {
-          inner.push_back(begin * chunks_.ends[i].back() + at);
+          inner.push_back(begin * chunks().ends[i].back() + at);
         }
       }
       begins = std::move(inner);
     }
     if (box.back().extent() == 0) continue;
     for (const Size begin : begins) {
-      const Size row = begin * chunks_.ends.back().back();
+      const Size row = begin * chunks().ends.back().back();
       out.push_back({row + box.back().begin, row + box.back().end});
     }
   }
@@ -162,24 +164,28 @@ Cuts Cuts::dealt(Size count, std::vector<Section> sections) {
   if (sections.size() == 1 && sections.front().block > (global - 1) / count) {
     return blocks(sections.front().block, count, global);
   }
-  Cuts out{1, count, global};
-  out.sections_ = std::move(sections);
   Size begin = 0;
-  for (Section& section : out.sections_) {
+  for (Section& section : sections) {
     section.block = std::min(section.block, section.end - begin);
     begin = section.end;
   }
-  RETILE_ASSERT(can_be_said(out.sections_, count),
-                "one extent of blocks, or sections that are cut");
+  RETILE_ASSERT(can_be_said(sections, count), "one extent of blocks, or sections that are cut");
+  Cuts out{1, count, global};
+  out.parts_ = std::make_shared<const Parts>(Parts{{}, std::move(sections), {}, {}, {}});
   out.tile_ = out.width(0);  // no tile has more than the first one
   return out;
+}
+
+const std::vector<Section>& Cuts::sections() const {
+  static const std::vector<Section> none;
+  return parts_ ? parts_->sections : none;
 }
 
 Size Cuts::dealt_width(Size t) const {
   if (is_chunked()) return chunked_width(t);
   Size out = 0;
   Size begin = 0;
-  for (const Section& section : sections_) {
+  for (const Section& section : sections()) {
     const Size last = (section.end - begin - 1) / section.block;  // number of the last block
     if (t <= last) {
       const Size before = (last - t) / count_ * section.block;  // of all of its blocks but the last
@@ -206,7 +212,7 @@ std::vector<Stretch> Cuts::stretches(Size t) const {
     for (const Stretch& row : rows_of_chunks(t)) add(row.begin, row.end);
   }
   Size begin = 0;
-  for (const Section& section : sections_) {
+  for (const Section& section : sections()) {
     const Size last = (section.end - begin - 1) / section.block;
     for (Size b = t; b <= last; b += count_) {
       const Size from = begin + b * section.block;
@@ -221,12 +227,12 @@ Size Cuts::stretches() const {
   if (!is_dealt()) return count_;
   Size out = 0;
   if (is_chunked()) {  // every row of the last dimension is cut as often as that is
-    const std::vector<Size>& last = chunks_.ends.back();
+    const std::vector<Size>& last = chunks().ends.back();
     for (std::size_t k = 1; k < last.size(); ++k) out += last[k] > last[k - 1] ? 1 : 0;
     return out * (global_ / last.back());
   }
   Size begin = 0;
-  for (const Section& section : sections_) {
+  for (const Section& section : sections()) {
     out += ceil_div(section.end - begin, section.block);
     begin = section.end;
   }
@@ -254,9 +260,9 @@ std::optional<Cuts::Rounds> Cuts::rounds() const {
   if (is_even()) return Rounds{tile_, global_};
   if (!is_dealt()) return std::nullopt;
   if (is_chunked()) return rounds_of_chunks();
-  const Size block = sections_.front().block;
+  const Size block = sections().front().block;
   const auto length = checked_mul(block, count_);
-  for (const Section& section : sections_) {
+  for (const Section& section : sections()) {
     if (section.block != block || !length || section.end % *length != 0) return std::nullopt;
   }
   return Rounds{block, *length};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -90,7 +91,7 @@ class Cuts {
       }
       if (alike) return other;
     }
-    out.list_ = std::move(at);
+    out.parts_ = std::make_shared<const Parts>(Parts{std::move(at), {}, {}, {}, {}});
     return out;
   }
 
@@ -99,7 +100,7 @@ class Cuts {
   [[nodiscard]] Size global() const { return global_; }
   /// Where tile t begins; at(count()) is global(). Preconditions: 0 <= t <= count(); not dealt out.
   [[nodiscard]] Size at(Size t) const {
-    if (!list_.empty()) return list_[static_cast<std::size_t>(t)];
+    if (is_listed()) return parts_->list[static_cast<std::size_t>(t)];
     if (balanced_) return global_ / count_ * t + std::min(t, global_ % count_);
     return t <= global_ / tile_ ? tile_ * t : global_;
   }
@@ -113,17 +114,17 @@ class Cuts {
   /// The extent of the largest tile.
   [[nodiscard]] Size largest() const { return tile_; }
 
-  [[nodiscard]] bool is_listed() const { return !list_.empty(); }
+  [[nodiscard]] bool is_listed() const { return parts_ && !parts_->list.empty(); }
   /// Of tiles that no blocks are.
   [[nodiscard]] bool is_balanced() const { return balanced_; }
-  [[nodiscard]] bool is_blocks() const { return list_.empty() && !balanced_ && !is_dealt(); }
+  [[nodiscard]] bool is_blocks() const { return !parts_ && !balanced_; }
   /// Whether tiles may have several stretches.
-  [[nodiscard]] bool is_dealt() const { return !sections_.empty() || is_chunked(); }
+  [[nodiscard]] bool is_dealt() const { return parts_ && parts_->list.empty(); }
   /// Of blocks that are dealt out; of chunks none.
-  [[nodiscard]] const std::vector<Section>& sections() const { return sections_; }
-  [[nodiscard]] bool is_chunked() const { return !chunks_.tiles.empty(); }
+  [[nodiscard]] const std::vector<Section>& sections() const;
+  [[nodiscard]] bool is_chunked() const { return parts_ && !parts_->chunks.tiles.empty(); }
   /// Precondition: chunks.
-  [[nodiscard]] const Chunks& chunks() const { return chunks_; }
+  [[nodiscard]] const Chunks& chunks() const { return parts_->chunks; }
   /// The extent of the blocks. Precondition: blocks.
   [[nodiscard]] Size block() const { return tile_; }
   /// Blocks that are all alike.
@@ -143,9 +144,24 @@ class Cuts {
   /// Every tile becomes n tiles. Preconditions: even, and n divides every width.
   [[nodiscard]] Cuts split(Size n) const { return even(tile_ / n, count_ * n); }
 
-  friend bool operator==(const Cuts&, const Cuts&) = default;
+  friend bool operator==(const Cuts& a, const Cuts& b) {
+    return a.tile_ == b.tile_ && a.count_ == b.count_ && a.global_ == b.global_ &&
+           a.balanced_ == b.balanced_ &&
+           (a.parts_ == b.parts_ || (a.parts_ && b.parts_ && *a.parts_ == *b.parts_));
+  }
 
  private:
+  /// What cuts are that are no blocks: a list, sections, or chunks.
+  struct Parts {
+    std::vector<Size> list;
+    std::vector<Section> sections;
+    Chunks chunks;
+    // The numbers of chunks, tile after tile, and where each tile's begin.
+    std::vector<std::size_t> by_tile;
+    std::vector<std::size_t> first_of_tile;
+    friend bool operator==(const Parts&, const Parts&) = default;
+  };
+
   Cuts(Size tile, Size count, Size global) : tile_(tile), count_(count), global_(global) {}
 
   [[nodiscard]] Size dealt_width(Size t) const;
@@ -158,12 +174,8 @@ class Cuts {
   Size count_ = 1;
   Size global_ = 1;
   bool balanced_ = false;
-  std::vector<Size> list_;
-  std::vector<Section> sections_;
-  Chunks chunks_;
-  // The numbers of chunks, tile after tile, and where each tile's begin.
-  std::vector<std::size_t> by_tile_;
-  std::vector<std::size_t> first_of_tile_;
+  std::shared_ptr<const Parts>
+      parts_;  // shared, as planners copy layouts all the time; of blocks none
 };
 
 /// How large the pieces of a tile are where they are not equal: all of one extent, but the last ones of a
