@@ -9,9 +9,8 @@ namespace {
 
 std::span<const std::size_t> one(const std::size_t& dim) { return {&dim, 1}; }
 
-}  // namespace
-
-OpFacts facts_of(const Op& op) {
+/// What each step says of itself.
+OpFacts facts_said(const Op& op) {
   return match(
       op,
       [](const Dynslice& step) -> OpFacts {
@@ -70,6 +69,30 @@ OpFacts facts_of(const Op& op) {
                 .counts = &step.counts,
                 .groups = &step.groups};
       });
+}
+
+}  // namespace
+
+bool OpFacts::is_known() const {
+  const bool is_along = !cuts.empty() || !joins.empty();
+  if (transfers != nullptr) return groups == nullptr && sources == nullptr && !is_along;
+  if (sources != nullptr) {
+    return groups == nullptr && kind == CollectiveKind::permute && !is_along && !add;
+  }
+  if (counts != nullptr) return groups != nullptr && !add;
+  if (pieces != nullptr) return cuts.size() == 1 && joins.empty() && !add;
+  if (groups == nullptr || cuts.size() > 1 || joins.size() > 1) return false;
+  if (add) return true;
+  // Of every member of a group a piece, or all: what moves is told by the kind.
+  return joins.size() == 1 &&
+         kind == (cuts.empty() ? CollectiveKind::gather : CollectiveKind::all_to_all);
+}
+
+OpFacts facts_of(const Op& op) {
+  OpFacts out = facts_said(op);
+  RETILE_ASSERT(out.is_known(),
+                "facts of a new form: docs/dev/adding.md says which rooms must learn it first");
+  return out;
 }
 
 Size group_size(const OpFacts& facts) {

@@ -31,6 +31,9 @@ struct OpFacts {
 
   /// Whether it copies along one dimension at most, by a table: what all replay as numbers.
   [[nodiscard]] bool is_plain() const { return !add && counts == nullptr && transfers == nullptr; }
+  /// Whether it is of a form that all who ask for facts take: boxes; whole tiles; or pieces of tiles, put
+  /// together along dimensions or added up. The struct of the step decides that, whatever is in it.
+  [[nodiscard]] bool is_known() const;
   /// Whether it makes addends of what is held alike: nothing moves, and the rest is zeros.
   [[nodiscard]] bool spreads() const { return add && kind == CollectiveKind::slice; }
 };

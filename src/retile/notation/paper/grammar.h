@@ -45,6 +45,21 @@ enum class Cutting {
   chunks,    ///< `(0,3,10)@{x}10`, `(0,3,10)@(1,0){x}10`: chunks, dealt out in turn or by a list
 };
 
+/// Whether tiles that are cut so may have several boxes.
+[[nodiscard]] inline bool may_deal(Cutting cutting) {
+  switch (cutting) {
+    case Cutting::tile:
+    case Cutting::blocks:
+    case Cutting::balanced:
+    case Cutting::listed:
+      break;
+    case Cutting::dealt:
+    case Cutting::chunks:
+      return true;
+  }
+  return false;
+}
+
 /// One dimension as written; a Part is what may stand in its braces.
 template <typename Part>
 struct WrittenDim {
@@ -61,9 +76,7 @@ struct WrittenDim {
   bool has_halo = false;  ///< is written, whatever it says
 
   /// Whether a tile may have several boxes.
-  [[nodiscard]] bool is_dealt() const {
-    return cutting == Cutting::dealt || cutting == Cutting::chunks || !sections.empty();
-  }
+  [[nodiscard]] bool is_dealt() const { return may_deal(cutting) || !sections.empty(); }
   /// Whether the paper has this form.
   [[nodiscard]] bool is_plain() const {
     return cutting == Cutting::tile && !has_halo && sections.empty();

@@ -310,15 +310,24 @@ tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
   if (!tiles || *tiles > max_devices) {
     return refused(wrong_tile(dim.tile, dim.splitters, dim.global));
   }
-  if (dim.cutting == paper::Cutting::chunks) return cuts_of_chunks(dim, *tiles);
-  if (dim.cutting == paper::Cutting::dealt) {
-    Cuts out = Cuts::dealt(*tiles, sections_of(dim, [&](Size) { return dim.tile; }));
-    if (out.stretches() <= max_listed_numbers) return out;
-    return refused({.code = Code::limit_reached,
-                    .message = fmt::format("at most {} blocks are dealt out", max_listed_numbers)});
+  switch (dim.cutting) {
+    case paper::Cutting::chunks:
+      return cuts_of_chunks(dim, *tiles);
+    case paper::Cutting::dealt: {
+      Cuts out = Cuts::dealt(*tiles, sections_of(dim, [&](Size) { return dim.tile; }));
+      if (out.stretches() <= max_listed_numbers) return out;
+      return refused(
+          {.code = Code::limit_reached,
+           .message = fmt::format("at most {} blocks are dealt out", max_listed_numbers)});
+    }
+    case paper::Cutting::listed:
+      return dim.sections.empty() ? listed_cuts(dim, *tiles) : cuts_of_sections(dim, *tiles);
+    case paper::Cutting::tile:
+    case paper::Cutting::blocks:
+    case paper::Cutting::balanced:
+      break;  // these say an extent, below
   }
   if (!dim.sections.empty()) return cuts_of_sections(dim, *tiles);
-  if (dim.cutting == paper::Cutting::listed) return listed_cuts(dim, *tiles);
   const auto cover = checked_mul(dim.tile, *tiles);
   const bool covers = !cover || *cover >= dim.global;
   if (dim.cutting == paper::Cutting::blocks) {

@@ -48,10 +48,7 @@ struct CutDim {
   std::vector<Size> sections = {};  ///< where there are several: their extents
   Chunks chunks = {};               ///< dealt out in turn where there are no tiles
   /// Whether a tile may have several boxes.
-  [[nodiscard]] bool is_dealt() const {
-    return cutting == paper::Cutting::dealt || cutting == paper::Cutting::chunks ||
-           !sections.empty();
-  }
+  [[nodiscard]] bool is_dealt() const { return paper::may_deal(cutting) || !sections.empty(); }
 };
 
 /// The first rule of Fig. 7b that `dims` breaks over `mesh`, or nothing. Axes of size 1 may stand

@@ -147,21 +147,38 @@ std::string part_text(const AxisPart& part) {
   return part.major == 0 ? name : fmt::format("{}:({}){}", name, part.major, part.size);
 }
 
+namespace {
+
+/// What stands before the braces.
+std::string cutting_text(const CutDim& dim) {
+  switch (dim.cutting) {
+    case paper::Cutting::tile:
+      break;
+    case paper::Cutting::blocks:
+      return fmt::format("{}~", dim.tile);
+    case paper::Cutting::balanced:
+      return fmt::format("{}=", dim.tile);
+    case paper::Cutting::listed:
+      return fmt::format("({})", fmt::join(dim.cuts, ","));
+    case paper::Cutting::dealt:
+      return fmt::format("{}@", dim.tile);
+    case paper::Cutting::chunks:
+      // How many tiles there are is not known here: a list stays one unless every chunk has its own tile.
+      return chunks_text(dim.chunks, max_devices + 1);
+  }
+  return fmt::to_string(dim.tile);
+}
+
+}  // namespace
+
 std::string dim_text(const CutDim& dim) {
   std::vector<std::string> parts;
   for (const AxisPart& part : dim.parts) parts.push_back(part_text(part));
-  std::string cuts = fmt::to_string(dim.tile);
-  if (dim.cutting == paper::Cutting::blocks) cuts += '~';
-  if (dim.cutting == paper::Cutting::balanced) cuts += '=';
-  if (dim.cutting == paper::Cutting::listed) cuts = fmt::format("({})", fmt::join(dim.cuts, ","));
-  if (dim.cutting == paper::Cutting::dealt) cuts += '@';
-  // How many tiles there are is not known here: a list stays one unless every chunk has its own tile.
-  if (dim.cutting == paper::Cutting::chunks) cuts = chunks_text(dim.chunks, max_devices + 1);
   // Without axes nothing is cut, and sections say nothing.
   const std::string global = dim.sections.empty() || parts.empty()
                                  ? fmt::to_string(dim.global)
                                  : fmt::format("{}", fmt::join(dim.sections, "+"));
-  std::string out = dim_text(cuts, parts, global);
+  std::string out = dim_text(cutting_text(dim), parts, global);
   if (!parts.empty() && dim.halo != Halo{}) {
     out += fmt::format("<{},{}>", dim.halo.below, dim.halo.above);
   }
