@@ -479,9 +479,9 @@ class Choosing {
         Weight& weight = alone[event.statement][c];
         if (e == 0 && before_[array]) weight = weight + moved(*before_[array], here);
         if (is_last && behind_[array]) weight = weight + moved(here, *behind_[array]);
-        // Boxes that are listed may leave out what the next one needs.
+        // What is left out may be what the next one needs.
         const bool goes_on = !is_last || behind_[array] || follows(array);
-        if (goes_on && is_listed(here)) weight = Weight::infinite();
+        if (goes_on && leaves_out(here)) weight = Weight::infinite();
       }
       if (is_last) break;
       const Event& next = chain[e + 1];
@@ -528,8 +528,8 @@ class Choosing {
   /// Beyond, a chain has no variables for where the array is, and boxes that are listed are no candidates.
   static constexpr std::size_t most_held = 256;
 
-  [[nodiscard]] bool is_listed(std::size_t layout) const {
-    return spellings_[layout].starts_with("tile=");
+  [[nodiscard]] bool leaves_out(std::size_t layout) const {
+    return may_leave_out(spellings_[layout]);
   }
   [[nodiscard]] bool is_followed(std::size_t array) const {
     for (const Returned& one : all_.returned) {
@@ -544,7 +544,7 @@ class Choosing {
       const bool goes_on =
           e + 1 < chain.size() || behind_[array] || follows(array) || is_followed(array);
       for (const std::size_t layout : chain[e].layouts) {
-        if (goes_on && is_listed(layout)) return true;
+        if (goes_on && leaves_out(layout)) return true;
       }
     }
     return false;
@@ -553,18 +553,18 @@ class Choosing {
     return from.here == to ? 0 : cost_between(from.whole, to);
   }
   [[nodiscard]] Held after(const Held& from, std::size_t to) const {
-    return is_listed(to) ? Held{from.whole, to, from.is_settled} : Held{to, to, true};
+    return leaves_out(to) ? Held{from.whole, to, from.is_settled} : Held{to, to, true};
   }
   /// Whether an input that begins in `from.whole` may be needed in a layout next.
   [[nodiscard]] bool may_go(const Held& from, std::size_t to) const {
     if (from.is_settled || to == from.whole) return true;
-    return is_listed(to) && !is_listed(from.whole);
+    return leaves_out(to) && !leaves_out(from.whole);
   }
   /// Whether an input that began there may end so: module_of() begins where it is needed with no gaps, and
   /// in all of it only where it is needed nowhere so.
   [[nodiscard]] bool may_end(std::size_t array, const Held& held) const {
     if (held.is_settled || held.whole == whole_[array]) return true;
-    return is_listed(held.whole) && !is_followed(array);
+    return leaves_out(held.whole) && !is_followed(array);
   }
   /// Where an array can begin, before the first event or with what a statement makes.
   [[nodiscard]] std::vector<Held> beginnings(std::size_t array) const {
@@ -629,9 +629,9 @@ class Choosing {
   [[nodiscard]] Held beginning(std::size_t array, const std::vector<std::size_t>& layouts) const {
     if (before_[array]) return {*before_[array], *before_[array], true};
     const auto whole = std::find_if(layouts.begin(), layouts.end(),
-                                    [&](std::size_t layout) { return !is_listed(layout); });
+                                    [&](std::size_t layout) { return !leaves_out(layout); });
     std::size_t out = layouts[0];
-    if (!writer_[array] && is_listed(out)) {
+    if (!writer_[array] && leaves_out(out)) {
       const bool others = is_followed(array) || std::count(layouts.begin(), layouts.end(), out) <
                                                     static_cast<std::ptrdiff_t>(layouts.size());
       out = whole != layouts.end() ? *whole : others ? whole_[array] : out;

@@ -245,6 +245,8 @@ std::string Matching::listed(const Use& use, const Shape& shape) const {
                      fmt::join(shape, ","), fmt::join(at, ","), fmt::join(extents, ","));
 }
 
+bool may_leave_out(std::string_view layout) { return layout.starts_with("tile="); }
+
 Interval piece_of(Size n, Size p, Size t) {
   const Size b = ceil_div(n, p);
   const auto at = [&](Size k) { return b == 0 || k > n / b ? n : b * k; };

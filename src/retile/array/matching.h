@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,10 @@ struct Use {
 /// Fails where a piece without work has no neutral element (text::Failure).
 [[nodiscard]] std::string addition_of(const Statement& statement, const Grid& grid,
                                       const Cuts& cuts);
+
+/// Whether tiles of a layout may leave elements out, so that what comes next cannot come from them: boxes that
+/// are listed may.
+[[nodiscard]] bool may_leave_out(std::string_view layout);
 
 /// Layouts from boxes.
 class Matching {

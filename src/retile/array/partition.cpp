@@ -524,13 +524,11 @@ class Writer {
     }
   }
 
-  static bool is_listed(const std::string& layout) { return layout.rfind("tile=", 0) == 0; }
-
   /// The layout of an input that is first needed in this one. Boxes that are listed may leave elements
   /// out: where it is needed in others, too, it begins in one that has them all.
   [[nodiscard]] std::string given(std::size_t a, const std::string& first) const {
     const Shape& shape = *all_.arrays[a].shape;
-    if (!is_listed(first)) return first;
+    if (!may_leave_out(first)) return first;
     bool others = std::any_of(all_.returned.begin(), all_.returned.end(), [a](const Returned& one) {
       return one.as == a || (one.array == a && (one.layout || one.at_root || one.as));
     });
@@ -540,7 +538,7 @@ class Writer {
       for (const Use& use : uses_of(all_.statements[s], use_of)) {
         if (use.array != a) continue;
         const std::string layout = matching.layout(use, shape, "");
-        if (!is_listed(layout)) return layout;
+        if (!may_leave_out(layout)) return layout;
         others = others || layout != first;
       }
     }
@@ -557,7 +555,7 @@ class Writer {
       values_[a] = Value{array.name, parameter_[a]};
     }
     if (values_[a]->layout == layout) return values_[a]->name;
-    if (!is_listed(values_[a]->layout) || !whole_[a]) whole_[a] = values_[a];
+    if (!may_leave_out(values_[a]->layout) || !whole_[a]) whole_[a] = values_[a];
     const std::string name = fresh(array.name);
     lines_ += fmt::format("{} = redistribute {} as {}\n", name, whole_[a]->name, layout);
     values_[a] = Value{name, layout};

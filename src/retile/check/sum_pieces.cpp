@@ -15,6 +15,7 @@
 #include "retile/check/witness.h"
 #include "retile/core/boxes.h"
 #include "retile/core/index.h"
+#include "retile/core/layout_facts.h"
 #include "retile/program/moves.h"
 
 namespace retile {
@@ -288,26 +289,12 @@ class Sums final : public Holding {
   /// Devices that must hold the same.
   class Classes {
    public:
-    explicit Classes(const Layout& layout) {
-      const std::vector<Box> boxes = layout.is_listed() ? layout.boxes() : std::vector<Box>();
-      const std::vector<Size> numbers =
-          layout.is_listed() ? std::vector<Size>() : layout.numbers().all_numbers();
-      const std::size_t rank = layout.rank();
-      for (std::size_t d = 0; d < index(layout.devices()); ++d) {
-        std::vector<Size> tile;
-        if (layout.is_listed()) {
-          tile = boxes[d].at;
-          tile.insert(tile.end(), boxes[d].extent.begin(), boxes[d].extent.end());
-        } else {
-          const auto row = numbers.begin() + static_cast<std::ptrdiff_t>(d * rank);
-          tile.assign(row, row + static_cast<std::ptrdiff_t>(rank));
-        }
-        const auto number = tiles_.try_emplace(std::move(tile), firsts_.size()).first->second;
-        if (number == firsts_.size()) firsts_.emplace_back(index(layout.addend_count()));
-        auto& first = firsts_[number][index(layout.addend(static_cast<Size>(d)))];
+    explicit Classes(const Layout& layout) : tile_of_(tile_by_device(layout)) {
+      for (std::size_t d = 0; d < tile_of_.size(); ++d) {
+        if (tile_of_[d] == firsts_.size()) firsts_.emplace_back(index(layout.addend_count()));
+        auto& first = firsts_[tile_of_[d]][index(layout.addend(static_cast<Size>(d)))];
         if (!first) first = d;
         first_of_.push_back(*first);
-        tile_of_.push_back(number);
       }
     }
     /// The first device that holds the same as this one.
@@ -322,10 +309,9 @@ class Sums final : public Holding {
     }
 
    private:
-    std::map<std::vector<Size>, std::size_t> tiles_;
+    std::vector<std::size_t> tile_of_;
     std::vector<std::vector<std::optional<std::size_t>>> firsts_;  // by tile, then by addend
     std::vector<std::size_t> first_of_;
-    std::vector<std::size_t> tile_of_;
   };
 
   static AddedPieces zeros(const Shape& tile) { return {{{Shape(tile.size(), 0), tile}, {}}}; }

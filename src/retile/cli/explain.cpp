@@ -14,6 +14,7 @@
 #include "retile/cli/report.h"
 #include "retile/cli/validate_folder.h"
 #include "retile/cli/verb.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/names.h"
 #include "retile/emit/emit.h"
 #include "retile/foreign/ends.h"
@@ -315,7 +316,7 @@ bool is_unproved(const Plan& plan) { return !plan.optimal && plan.scope == Scope
 /// The most elements that some device receives, whatever the steps are (docs/ledger/statements.md, U3);
 /// nothing where that is not known.
 std::optional<Size> least_received(const Problem& problem) {
-  if (problem.from.addends() || problem.to.addends()) return std::nullopt;
+  if (addition_of(problem.from, problem.to)) return std::nullopt;
   return most_lacking(problem, most_looked_at);
 }
 

@@ -9,6 +9,7 @@
 #include "retile/cli/network.h"
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
+#include "retile/core/layout_facts.h"
 #include "retile/draw/svg.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/certificate.h"
@@ -176,8 +177,9 @@ Outcome work_on(const PlanArguments& arguments) {
   if (!problem) return failed(problem.error());
   if (arguments.network) return plan_on_network(arguments, *problem, *options);
   // Certificates of sums are of steps along one dimension.
-  const bool adds = problem->from.addends() || problem->to.addends();
-  if (arguments.certificate && adds) options->steps = Scope::one_dim;
+  if (arguments.certificate && addition_of(problem->from, problem->to)) {
+    options->steps = Scope::one_dim;
+  }
   const Result<Plan> planned = plan(*problem, *options);
   if (!planned) {
     if (planned.error().code == Code::infeasible) {

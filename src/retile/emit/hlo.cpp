@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "retile/core/cases.h"
+#include "retile/core/layout_facts.h"
 #include "retile/emit/trace.h"
 #include "retile/notation/axes.h"
 #include "retile/notation/convert.h"
@@ -57,12 +58,10 @@ std::string hlo_sharding(const Layout& layout) {
     if (!parts) return "";
     dim.parts = *std::move(parts);
   }
-  if (const auto& addends = layout.addends()) {
-    sharding.addition = addends->addition;
-    auto parts = notation::parts_over(sharding.mesh.mesh, addends->numbers.digits().front());
-    if (!parts) return "";
-    sharding.addends = *std::move(parts);
-  }
+  sharding.addition = addition_of(layout).value_or(Addition::sum);
+  auto addends = notation::parts_over(sharding.mesh.mesh, addend_digits(layout));
+  if (!addends) return "";
+  sharding.addends = *std::move(addends);
   return to_text(sharding, ShardingForm::hlo2).value_or("");
 }
 

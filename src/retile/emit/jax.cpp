@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "retile/core/cases.h"
+#include "retile/core/layout_facts.h"
 #include "retile/emit/trace.h"
 #include "retile/notation/convert.h"
 #include "retile/program/apply.h"
@@ -224,10 +225,7 @@ std::string jax_sharding(const Layout& layout) {
   if (!layout.is_compact()) refuse_form("JAX has no tiles that no axes of a mesh say");
   std::vector<Digit> all;
   for (const auto& digits : layout.digits()) all.insert(all.end(), digits.begin(), digits.end());
-  if (const auto& addends = layout.addends()) {
-    const auto& digits = addends->numbers.digits().front();
-    all.insert(all.end(), digits.begin(), digits.end());
-  }
+  for (const Digit& digit : addend_digits(layout)) all.push_back(digit);
   const std::vector<Digit> axes = factors_of(layout.devices(), all);
   std::string names;
   std::string sizes;

@@ -7,6 +7,7 @@
 
 #include "retile/core/cases.h"
 #include "retile/core/division.h"
+#include "retile/core/layout_facts.h"
 #include "retile/emit/trace.h"
 #include "retile/notation/axes.h"
 #include "retile/notation/convert.h"
@@ -67,8 +68,7 @@ class Shardings {
     for (const auto& digits : layout.digits()) {
       if (!notation::parts_over(mesh_, digits)) return false;
     }
-    return !layout.addends() ||
-           notation::parts_over(mesh_, layout.addends()->numbers.digits().front()).has_value();
+    return notation::parts_over(mesh_, addend_digits(layout)).has_value();
   }
 
   static void check_blocks(const Layout& layout, std::size_t dim) {

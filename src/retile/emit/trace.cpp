@@ -8,6 +8,7 @@
 
 #include "retile/core/cases.h"
 #include "retile/core/digits.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/names.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/program/apply.h"
@@ -28,10 +29,7 @@ std::vector<Digit> digits_of(const Layout& layout, std::size_t dim) {
   return joined(layout.digits()[dim]);
 }
 
-std::vector<Digit> addends_of(const Layout& layout) {
-  return layout.addends() ? joined(layout.addends()->numbers.digits().front())
-                          : std::vector<Digit>();
-}
+std::vector<Digit> addends_of(const Layout& layout) { return joined(addend_digits(layout)); }
 
 /// Takes n off the minor end of `list`.
 std::vector<Digit> taken(const Traced& traced, std::vector<Digit> list, Size n) {

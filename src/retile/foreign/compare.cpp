@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/core/index.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/walk.h"
 
 namespace retile::foreign {
@@ -68,6 +69,7 @@ class Comparer {
         kind_(element_kind(type.element)),
         from_(from),
         claim_(claim),
+        addition_(addition_of(from, claim)),
         sums_(sums),
         places_(places),
         array_(places == nullptr ? from.global() : places->array()),
@@ -78,7 +80,7 @@ class Comparer {
         boxes_(claim.boxes()) {}
 
   std::optional<Mismatch> find() {
-    const bool whole = !from_.addends() && !claim_.addends();
+    const bool whole = !addition_;
     std::set<std::pair<const Cells*, Shape>> seen;
     for (Size device = 0; device < claim_.devices(); ++device) {
       const Box& box = boxes_[index(device)];
@@ -172,7 +174,7 @@ class Comparer {
   [[nodiscard]] std::optional<Mismatch> other_index(Size device) const {
     return first_wrong(device, [&](const BoxCells& at) -> std::optional<Step> {
       const Tag found = tag(device, at.cell());
-      if (found == undefined_tag || sums_.adds_otherwise(addition(), kind_, found)) return Step{};
+      if (found == undefined_tag || sums_.adds_otherwise(*addition_, kind_, found)) return Step{};
       std::optional<Step> out;
       for (const Term& term : sums_.terms(found)) {
         std::optional<Step> next = other_at(at, term.atom);
@@ -213,15 +215,11 @@ class Comparer {
       const auto& devices = tile.second;
       for (BoxCells at = cells_of(devices.begin()->second); !at.done(); at.next()) {
         auto out =
-            addition() == Addition::stack ? other_of_stack(devices, at) : other_sum(devices, at);
+            addition_ == Addition::stack ? other_of_stack(devices, at) : other_sum(devices, at);
         if (out) return out;
       }
     }
     return std::nullopt;
-  }
-  [[nodiscard]] Addition addition() const {
-    if (from_.addends()) return from_.addends()->addition;
-    return claim_.addends()->addition;
   }
   [[nodiscard]] std::optional<Mismatch> other_of_stack(const std::map<Size, Size>& devices,
                                                        const BoxCells& at) const {
@@ -238,10 +236,10 @@ class Comparer {
   }
   [[nodiscard]] std::optional<Mismatch> other_sum(const std::map<Size, Size>& devices,
                                                   const BoxCells& at) {
-    const bool counts = addition() == Addition::sum;
+    const bool counts = addition_ == Addition::sum;
     Tag sum = counts ? zero_tag : nothing_tag;
     for (const auto& [addend, device] : devices) {
-      sum = sums_.add(addition(), kind_, sum, tag(device, at.cell()));
+      sum = sums_.add(*addition_, kind_, sum, tag(device, at.cell()));
     }
     const std::vector<Term> terms = sums_.terms(sum);
     const Size parts = sums_.parts(sum);
@@ -266,6 +264,7 @@ class Comparer {
   ElementKind kind_;
   const Layout& from_;
   const Layout& claim_;
+  std::optional<Addition> addition_;
   Sums& sums_;
   const CoarsePlaces* places_;
   Shape array_;          ///< whose elements the atoms are
@@ -294,7 +293,7 @@ std::optional<Size> other_tile(const Value& value, const Layout& layout) {
 
 bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
                    const Layout& claim) {
-  if (from.addends() || claim.addends()) return false;
+  if (addition_of(from, claim)) return false;
   const Size size = claim.global_size();
   std::vector<Tag> holds(index(size), undefined_tag);
   std::vector<bool> held(index(size));
@@ -319,7 +318,7 @@ bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
 
 bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
                    const Layout& claim, const CoarsePlaces& places) {
-  if (from.addends() || claim.addends()) return false;
+  if (addition_of(from, claim)) return false;
   const Size size = count_of(places.array());
   std::vector<bool> held(index(size));
   Size count = 0;

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "retile/core/device_numbers.h"
+#include "retile/core/digits.h"
 #include "retile/core/names.h"
 #include "retile/foreign/before.h"
 #include "retile/foreign/compare.h"
 #include "retile/foreign/typing.h"
+#include "retile/notation/axes.h"
 #include "retile/notation/sharding.h"
 
 namespace retile::foreign {
@@ -300,7 +302,8 @@ class Finder {
     const Sharding sharding = read(end, Shape(tile.size(), 1));
     Shape out;
     for (std::size_t k = 0; k < tile.size(); ++k) {
-      const Size count = sharding.layout.is_listed() ? 1 : sharding.layout.cuts()[k].count();
+      const Size count =
+          product_of(notation::digits_of(sharding.mesh.mesh, sharding.dims[k].parts));
       const auto product = checked_mul(tile[k], count);
       if (!product || *product == 0) {
         refuse_end(end, Code::bad_argument, "nobody says the shape of the array");

@@ -9,6 +9,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/division.h"
+#include "retile/core/layout_facts.h"
 #include "retile/notation/convert.h"
 #include "retile/notation/paper/notation.h"
 
@@ -87,10 +88,9 @@ bool same_mesh(const PlacedMesh& a, const PlacedMesh& b) {
 }
 
 Reshard reshard_between(const Sharding& from, const Sharding& to) {
-  const auto& addends = from.layout.addends() ? from.layout.addends() : to.layout.addends();
   return {.mesh = from.mesh,
           .shape = from.layout.global(),
-          .addition = addends ? addends->addition : Addition::sum,
+          .addition = addition_of(from.layout, to.layout).value_or(Addition::sum),
           .ends = {end_of(from), end_of(to)}};
 }
 

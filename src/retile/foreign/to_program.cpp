@@ -12,6 +12,7 @@
 
 #include "retile/core/cases.h"
 #include "retile/core/index.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/walk.h"
 #include "retile/foreign/compare.h"
 #include "retile/foreign/evaluator.h"
@@ -105,10 +106,9 @@ class Writer {
       : function_(function),
         from_(from),
         to_(to),
+        addition_(addition_of(from, to)),
         kind_(element_kind(function.values[function.results.front()].type.element)),
         evaluator_(function, from, most_bytes) {
-    if (from.addends()) addition_ = from.addends()->addition;
-    if (!from.addends() && to.addends()) addition_ = to.addends()->addition;
     program_.devices = function.devices;
     program_.numbers = DeviceNumbers(function.ranks);
     program_.from = from;
@@ -117,8 +117,8 @@ class Writer {
 
   Program program() {
     const auto chain = chain_of(function_);
-    const bool stepwise = chain && from_.is_even() && to_.is_even() && !from_.addends() &&
-                          !to_.addends() && from_.rank() > 0;
+    const Traits ends = traits_of(program_);
+    const bool stepwise = chain && ends.alike && !ends.addition && from_.rank() > 0;
     std::map<ValueId, Tiles> seen;
     for (const Operation& operation : function_.operations) {
       evaluator_.apply(operation);
@@ -315,7 +315,7 @@ class Writer {
       for (std::size_t k = 0; each && k < rank; ++k) extents[k] = (*each)[index(d) * rank + k];
       write_tile(after, d, extents, exchange);
     }
-    if (from_.addends() || to_.addends()) exchange.add = addition_;
+    exchange.add = addition_;
     step.claims.shapes = std::move(each);
     if (!step.claims.shapes) step.claims.tile = after.extents;
     step.op = std::move(exchange);
@@ -341,7 +341,9 @@ class Writer {
       std::size_t layer = 0;
       const Tag tag = after.blocks[index(device)]->tags()[index(offset)];
       const Sums& sums = evaluator_.sums();
-      if (sums.adds_otherwise(addition_, kind_, tag) || sums.parts(tag) != 1) continue;
+      if (sums.adds_otherwise(addition_.value_or(Addition::sum), kind_, tag) ||
+          sums.parts(tag) != 1)
+        continue;
       for (const Term& term : sums.terms(tag)) {
         const auto holder = holder_of(term.atom, device);
         const auto times = std::min<std::uint64_t>(term.count(), 64);
@@ -400,9 +402,9 @@ class Writer {
   const Function& function_;
   const Layout& from_;
   const Layout& to_;
+  std::optional<Addition> addition_;
   ElementKind kind_;
   Evaluator evaluator_;
-  Addition addition_ = Addition::sum;  ///< of the ends
   Program program_;
   Tiles tiles_;  ///< after the steps so far
   std::map<Tag, Holder> first_;

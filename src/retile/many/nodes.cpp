@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/layout_facts.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/program/tile_shapes.h"
 
@@ -100,8 +101,9 @@ std::optional<Size> crossing(const std::optional<Traffic>& traffic) {
 }  // namespace
 
 Result<std::optional<Program>> by_nodes(const Problem& problem, Size node_devices) {
-  const bool are_boxes = problem.from.in_boxes() && problem.to.in_boxes() && problem.to.rank() > 0;
-  if (!are_boxes || problem.from.addends() || problem.to.addends()) return std::optional<Program>();
+  if (problem.to.rank() == 0 || no_box_each(problem.from, problem.to)) {
+    return std::optional<Program>();
+  }
   const std::vector<Sharers> all = sharers_of(problem, node_devices);
   const bool is_shared = std::any_of(all.begin(), all.end(),
                                      [](const Sharers& one) { return one.devices.size() > 1; });

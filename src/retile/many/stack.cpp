@@ -1,6 +1,10 @@
 #include "retile/many/stack.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "retile/core/layout_facts.h"
 
 namespace retile::many {
 namespace {
@@ -30,13 +34,9 @@ Result<Layout> stacked(const Layout& layout, Size count, const std::vector<Size>
 
 Result<Problem> stacked(const Problem& problem, Size count, const std::vector<Size>& at,
                         Size devices) {
-  if (problem.from.addends() || problem.to.addends()) {
+  if (const auto why = no_box_each(problem.from, problem.to)) {
     return refuse(Code::unsupported,
-                  "several arrays are not run at once where one of them is a sum");
-  }
-  if (!problem.from.in_boxes() || !problem.to.in_boxes()) {
-    return refuse(Code::unsupported,
-                  "several arrays are not run at once where a device has several boxes of one");
+                  fmt::format("several arrays are not run at once where {}", *why));
   }
   auto from = stacked(problem.from, count, at, devices);
   if (!from) return refuse(std::move(from.error()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "retile/core/layout_facts.h"
 #include "retile/lower/lower.h"
 #include "retile/network/timed_search.h"
 #include "retile/network/two_exchanges.h"
@@ -10,10 +11,7 @@
 namespace retile::network {
 namespace {
 
-bool is_searched(const Layout& layout) {
-  return layout.is_even() && layout.is_compact() && layout.in_boxes() && layout.halos().empty() &&
-         !layout.addends();
-}
+bool is_searched(const Layout& layout) { return is_paper_type(layout) && !layout.addends(); }
 
 /// Whether no link ends within a digit, but at a divisor of it: only of such digits is there a search.
 bool nests(const Network& network, const Layout& layout) {

@@ -237,10 +237,8 @@ std::optional<std::vector<DeviceShapes>> claimed_shapes(const Program& program,
     const auto elements = checked_product(tile);
     return elements && checked_mul(*elements, element_bytes);
   };
-  if (!fits(program.from.tile()) || !program.from.is_even() || !program.to.is_even() ||
-      program.from.addends()) {
-    return std::nullopt;
-  }
+  const Traits traits = traits_of(program);
+  if (!fits(program.from.tile()) || !traits.alike || traits.addition) return std::nullopt;
   std::vector<DeviceShapes> out{DeviceShapes(program.from.tile())};
   for (const Step& step : program.steps) {
     const bool whole = sources_of(step.op) != nullptr;

@@ -8,7 +8,7 @@
 
 #include "retile/core/division.h"
 #include "retile/core/index.h"
-#include "retile/core/layout.h"
+#include "retile/core/layout_facts.h"
 #include "retile/exec/exchange/direct.h"
 
 namespace retile::network {
@@ -90,8 +90,7 @@ bool fits(const Layout& before, const Layout& after, std::optional<Size> most) {
 std::optional<Program> two_exchanges(const Problem& problem, const Network& network,
                                      std::size_t level, std::optional<Size> most_resident) {
   const Size domain = network.domain_size(level);
-  if (domain == 1 || !are_successive(network, level) || problem.from.addends() ||
-      problem.to.addends() || !problem.from.in_boxes() || !problem.to.in_boxes() ||
+  if (domain == 1 || !are_successive(network, level) || no_box_each(problem.from, problem.to) ||
       !check_listed(problem.to.devices(), problem.to.rank())) {
     return std::nullopt;
   }

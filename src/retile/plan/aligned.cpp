@@ -247,9 +247,8 @@ void set_totals(Plan& plan, const Totals& totals) {
 /// More tiles of a list are not compared one by one.
 constexpr Size most_compared = Size{1} << 16;
 
-/// Whether each n tiles in a row are equally wide. Precondition: n > 1.
+/// Whether each n tiles in a row are equally wide. Precondition: n > 1 divides their number.
 bool are_alike(const Cuts& cuts, Size n) {
-  if (cuts.is_even()) return true;
   if (cuts.is_balanced()) return cuts.global() % cuts.count() % n == 0;  // those are wider by one
   if (cuts.is_blocks()) {
     const Size full = cuts.global() / cuts.block();
@@ -609,7 +608,6 @@ Result<Detours> detours(const Problem& problem) {
 }
 
 Result<Plan> plan_leg(const Problem& leg, const PlanOptions& options) {
-  if (is_even(leg)) return plan(leg, options);
   Result<std::vector<Even>> evens = alignments(leg);
   if (!evens) return tl::unexpected(evens.error());
   return plan_filled_up(*std::move(evens), leg, options);
@@ -617,19 +615,19 @@ Result<Plan> plan_leg(const Problem& leg, const PlanOptions& options) {
 
 /// The least limit for which plan_leg() finds a plan.
 Result<Size> smallest_of_leg(const Problem& leg, const PlanOptions& options) {
-  if (is_even(leg)) {
-    return smallest_feasible_bytes(leg, options.element_bytes, true, options.steps);
-  }
   const Result<std::vector<Even>> evens = alignments(leg);
   if (!evens) return tl::unexpected(evens.error());
   return smallest_filled_up(*evens, leg, options);
 }
 
+/// Of legs that are not between types of the paper.
+constexpr PlanMethod method_of_legs{plan_leg, smallest_of_leg};
+
 /// The plans of the legs as one.
 Result<Plan> joined(const Problem& problem, const Legs& legs, const PlanOptions& options) {
   Plan out = begun(problem, options);
   for (const Problem& leg : legs) {
-    Result<Plan> planned = plan_leg(leg, options);
+    Result<Plan> planned = method_of(leg, method_of_legs).plan(leg, options);
     if (!planned) return planned;
     const auto cost = checked_add(out.cost, planned->cost);
     if (!cost) {
@@ -707,7 +705,7 @@ Result<Size> smallest_feasible_round(const Problem& problem, const PlanOptions& 
     Size most = 0;
     bool possible = true;
     for (const Problem& leg : legs) {
-      const Result<Size> bytes = smallest_of_leg(leg, options);
+      const Result<Size> bytes = method_of(leg, method_of_legs).smallest(leg, options);
       possible = possible && bytes.has_value();
       if (possible) most = std::max(most, *bytes);
     }
@@ -718,8 +716,6 @@ Result<Size> smallest_feasible_round(const Problem& problem, const PlanOptions& 
 }
 
 }  // namespace
-
-bool is_even(const Problem& problem) { return problem.from.is_even() && problem.to.is_even(); }
 
 Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   if (has_equal_ends(problem)) return nothing_to_do(problem, options);

@@ -30,6 +30,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/primes.h"
 #include "retile/plan/aligned.h"
 #include "retile/plan/cost_model.h"
@@ -497,13 +498,10 @@ std::optional<Renamed> in_digits(const Problem& problem) {
     return Renamed{Problem{by_position, to_position, problem.spelling}, device_at};
   }
   if (from.is_compact() && to.is_compact()) return Renamed{};
-  if (from.is_listed() || to.is_listed()) return std::nullopt;
-  for (const IotaChain& device_at : {from.order(), to.order()}) {
-    Problem other{from.renamed(device_at), to.renamed(device_at)};
-    if (other.from.is_compact() && other.to.is_compact())
-      return Renamed{std::move(other), DeviceTable::iota(device_at, device_at.size())};
-  }
-  return std::nullopt;
+  auto named = renamed_to_digits(from, to);
+  if (!named) return std::nullopt;
+  return Renamed{Problem{std::move(named->from), std::move(named->to)},
+                 DeviceTable::iota(named->device_at, named->device_at.size())};
 }
 
 Result<void> check_element(Size element_bytes) {
@@ -844,12 +842,38 @@ Result<EvenPlans> plan_even_twice(Problem problem, PlanOptions options) {
 
 namespace {
 
-/// The problem in a view of the array in which nothing is dealt out. Nothing where nothing is in any case,
-/// and where there is no view.
+Result<Plan> plan_types(const Problem& problem, const PlanOptions& options) {
+  return plan_even(problem, options, true);
+}
+
+Result<Size> smallest_feasible_types(const Problem& problem, const PlanOptions& options) {
+  const WeakSpace space(problem, {});
+  Wide least = least_resident(problem, space, allowed_levels({}, space), options.steps);
+  const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
+  if (ends < least) {
+    if (slices_suffice(problem, space)) least = ends;
+  }
+  if (least > std::numeric_limits<Size>::max() / options.element_bytes) {
+    return refuse({.code = Code::size_overflow,
+                   .message = "the smallest feasible limit does not fit in 63 bits"});
+  }
+  return static_cast<Size>(least) * options.element_bytes;
+}
+
+}  // namespace
+
+PlanMethod method_of(const Problem& problem, const PlanMethod& other) {
+  constexpr PlanMethod of_types{plan_types, smallest_feasible_types};
+  return are_paper_types(problem.from, problem.to) ? of_types : other;
+}
+
+namespace {
+
+/// The problem in a view of the array in which nothing is dealt out. Nothing where the array is that view, and
+/// where there is none.
 std::optional<Problem> problem_viewed(const Problem& problem) {
-  if (problem.from.in_boxes() && problem.to.in_boxes()) return std::nullopt;
   const auto shape = common_view(problem.from, problem.to);
-  if (!shape) return std::nullopt;
+  if (!shape || *shape == problem.from.global()) return std::nullopt;
   auto from = problem.from.viewed(*shape);
   auto to = problem.to.viewed(*shape);
   if (!from || !to) return std::nullopt;
@@ -869,6 +893,23 @@ Plan seen_from_array(Plan plan, const Problem& problem) {
   return plan;
 }
 
+/// What plans a problem, and under which names of its devices.
+struct PlannedBy {
+  PlanMethod method;
+  Renamed renamed = {};
+};
+
+PlannedBy planned_by(const Problem& problem) {
+  if (addition_of(problem.from, problem.to)) {
+    return {{plan_adding, smallest_feasible_adding}};
+  }
+  constexpr PlanMethod uneven{plan_uneven, smallest_feasible_uneven};
+  auto renamed = in_digits(problem);
+  if (!renamed) return {uneven};
+  const PlanMethod method = method_of(renamed->problem(problem), uneven);
+  return {method, *std::move(renamed)};
+}
+
 /// A plan but for what a bound of 0 says of all steps.
 Result<Plan> plan_of_kind(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
@@ -876,17 +917,14 @@ Result<Plan> plan_of_kind(const Problem& problem, const PlanOptions& options) {
     auto made = plan_of_kind(*viewed, options);
     if (made && !made->exchange) return seen_from_array(*std::move(made), problem);
   }
-  if (problem.from.addends() || problem.to.addends()) return plan_adding(problem, options);
-  auto renamed = in_digits(problem);
-  if (!renamed) return plan_uneven(problem, options);
-  const Problem& named = renamed->problem(problem);
-  auto made = is_even(named) ? plan_even(named, options, true) : plan_uneven(named, options);
+  auto [method, renamed] = planned_by(problem);
+  auto made = method.plan(renamed.problem(problem), options);
   if (!made) return made;
   if (made->exchange) {  // which needs no other names
     made->problem = problem;
     return made;
   }
-  made->device_at = std::move(renamed->device_at);
+  made->device_at = std::move(renamed.device_at);
   return made;
 }
 
@@ -901,33 +939,17 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   return made;
 }
 
-Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, bool collectives,
+Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes, bool collectives,
                                      Scope steps) {
   if (auto good = check_element(element_bytes); !good) return refuse(good.error());
   const PlanOptions options{
       .element_bytes = element_bytes, .collectives = collectives, .steps = steps};
-  if (const auto viewed = problem_viewed(asked)) {
+  if (const auto viewed = problem_viewed(problem)) {
     const auto least = smallest_feasible_bytes(*viewed, element_bytes, collectives, steps);
     if (least) return least;
   }
-  if (asked.from.addends() || asked.to.addends()) {
-    return smallest_feasible_adding(asked, options);
-  }
-  const auto renamed = in_digits(asked);
-  if (!renamed) return smallest_feasible_uneven(asked, options);
-  const Problem& problem = renamed->problem(asked);
-  if (!is_even(problem)) return smallest_feasible_uneven(problem, options);
-  const WeakSpace space(problem, {});
-  Wide least = least_resident(problem, space, allowed_levels({}, space), steps);
-  const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
-  if (ends < least) {
-    if (slices_suffice(problem, space)) least = ends;
-  }
-  if (least > std::numeric_limits<Size>::max() / element_bytes) {
-    return refuse({.code = Code::size_overflow,
-                   .message = "the smallest feasible limit does not fit in 63 bits"});
-  }
-  return static_cast<Size>(least) * element_bytes;
+  const auto [method, renamed] = planned_by(problem);
+  return method.smallest(renamed.problem(problem), options);
 }
 
 }  // namespace retile

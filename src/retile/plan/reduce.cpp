@@ -19,6 +19,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/digits.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/primes.h"
 #include "retile/core/tile_stretches.h"
 #include "retile/plan/cost_model.h"
@@ -32,14 +33,6 @@ namespace retile {
 namespace {
 
 constexpr Wide most_size = std::numeric_limits<Size>::max();
-
-/// Both ends are digits of the device number, of tiles that are all alike.
-bool is_planned_by_steps(const Problem& problem) {
-  for (const Layout* end : {&problem.from, &problem.to}) {
-    if (!end->is_compact() || !end->is_even()) return false;
-  }
-  return true;
-}
 
 tl::unexpected<Diagnostic> stopped() {
   return refuse({.code = Code::limit_reached,
@@ -320,7 +313,7 @@ Result<Plan> along_several(const Problem& problem, const PlanOptions& options, A
   return assemble(problem, options, space, *std::move(found.path));
 }
 
-/// Precondition: is_planned_by_steps().
+/// Precondition: both ends are types of the paper.
 Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
   const Size addends = problem.from.addend_count();
   const auto source = problem.from.stacked(addends);
@@ -410,11 +403,12 @@ Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
 
 Result<Plan> plan_adding(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_addends(problem.from, problem.to); !good) return refuse(good.error());
-  return is_planned_by_steps(problem) ? plan_steps(problem, options)
-                                      : plan_exchange(problem, options);
+  return are_paper_types(problem.from, problem.to) ? plan_steps(problem, options)
+                                                   : plan_exchange(problem, options);
 }
 
-Result<Size> smallest_feasible_adding(const Problem& problem, PlanOptions options) {
+Result<Size> smallest_feasible_adding(const Problem& problem, const PlanOptions& unlimited) {
+  PlanOptions options = unlimited;
   Result<Plan> made = plan_adding(problem, options);
   if (!made) return refuse(made.error());
   // A plan under a limit needs less than the one before it, until there is none.

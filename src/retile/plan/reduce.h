@@ -12,6 +12,7 @@ namespace retile {
 /// As smallest_feasible_bytes(), likewise.
 /// \param options  without a memory limit
 /// \error limit_reached
-[[nodiscard]] Result<Size> smallest_feasible_adding(const Problem& problem, PlanOptions options);
+[[nodiscard]] Result<Size> smallest_feasible_adding(const Problem& problem,
+                                                    const PlanOptions& options);
 
 }  // namespace retile

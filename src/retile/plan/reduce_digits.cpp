@@ -11,6 +11,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/digits.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/primes.h"
 
 namespace retile {
@@ -29,8 +30,7 @@ using Lists = std::vector<std::vector<Digit>>;
 
 Lists lists_of(const Layout& layout) {
   Lists out = layout.digits();
-  out.push_back(layout.addends() ? layout.addends()->numbers.digits().front()
-                                 : std::vector<Digit>());
+  out.push_back(addend_digits(layout));
   return out;
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/layout_facts.h"
+
 namespace retile::spmd {
 
 namespace {
@@ -53,8 +55,7 @@ struct TileRelation {
 
 TileRelation relation_of(const Layout& layout) {
   TileRelation out;
-  // Tiles of cuts are the same or have nothing in common, so no two of them are compared.
-  const bool may_overlap = layout.is_listed() || !layout.halos().empty();
+  const bool compares = may_overlap(layout);
   std::set<std::vector<std::pair<Shape, Shape>>> seen;
   std::vector<Box> boxes;
   for (Size d = 0; d < layout.devices(); ++d) {
@@ -64,7 +65,7 @@ TileRelation relation_of(const Layout& layout) {
     for (const Box& box : tile) key.emplace_back(box.at, box.extent);
     if (!seen.insert(std::move(key)).second) {
       out.repeat = true;
-    } else if (may_overlap) {
+    } else if (compares) {
       boxes.insert(boxes.end(), tile.begin(), tile.end());
     }
   }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "retile/core/index.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/tile_stretches.h"
 #include "retile/exec/exchange/routes.h"
 
@@ -453,19 +454,8 @@ std::vector<Size> all_devices(const Layout& layout) {
   return out;
 }
 
-/// A tile of the end and an addend there: devices that must hold the same.
-using Class = std::pair<Shape, Size>;
-
-Class class_of(const Layout& to, Size device) {
-  if (to.is_listed()) {
-    Box box = to.box(device);
-    box.at.insert(box.at.end(), box.extent.begin(), box.extent.end());
-    return {std::move(box.at), 0};
-  }
-  return {to.numbers().numbers(device), to.addend(device)};
-}
-
-/// Which addends of the start each class of the end adds up.
+/// Which addends of the start are added up by each class of the end: devices that must hold the same, an addend
+/// of a tile.
 class Shares {
  public:
   /// The tiles of the Program outlive it.
@@ -474,12 +464,13 @@ class Shares {
         to_(program.to),
         tiles_(tiles),
         each_(program.from.addend_count() / program.to.addend_count()) {
-    std::map<Shape, std::map<Size, std::vector<Size>>> devices;  // by tile and addend of the end
+    const std::vector<std::size_t> tiles_of = tile_by_device(to_);
+    std::vector<std::map<Size, std::vector<Size>>> devices;  // by tile and addend of the end
     for (Size d = 0; d < to_.devices(); ++d) {
-      const Class at = class_of(to_, d);
-      devices[at.first][at.second].push_back(d);
+      if (tiles_of[index(d)] == devices.size()) devices.emplace_back();
+      devices[tiles_of[index(d)]][to_.addend(d)].push_back(d);
     }
-    for (const auto& [tile, classes] : devices) share(classes);
+    for (const auto& classes : devices) share(classes);
   }
 
   /// Per addend of the start.

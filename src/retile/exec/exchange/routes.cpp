@@ -8,6 +8,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/digits.h"
+#include "retile/core/layout_facts.h"
 
 namespace retile {
 
@@ -37,6 +38,7 @@ Routes::End::End(const Layout& end) : layout(&end) {
     position_of = map.order().inverse();
   }
   for (const auto& digits : map.digits()) tiles.push_back({digits, product_of(digits)});
+  for (const Cuts& cuts : end.cuts()) skips.push_back(may_skip(cuts));
 }
 
 Size Routes::Along::place(Size number, Size position) const {
@@ -90,11 +92,10 @@ Routes::Along Routes::along(std::size_t k, const std::vector<Digit>& atoms) cons
     const Stretch all = meeting(*to_.layout, k, {0, old.global()});
     if (all.begin != 0 || all.end != cuts.count()) return out;
     met = cuts.count();
-  } else if (old.is_even() && cuts.is_even() && to_.layout->halos().empty() &&
-             cuts.count() % old.count() == 0) {
-    met = cuts.count() / old.count();
   } else {
-    return out;
+    const auto each = to_.layout->halos().empty() ? tiles_in_each(old, cuts) : std::nullopt;
+    if (!each) return out;
+    met = *each;
   }
   std::vector<Digit> digits = to_.tiles[k].digits;
   const auto low = take_minor(digits, met);
@@ -153,7 +154,7 @@ bool Routes::is_in_node(Size holders, Size target) const {
 
 bool Routes::knows(const Layout& from, const Layout& to) {
   return !from.is_listed() && !to.is_listed() && from.in_boxes() && to.in_boxes() &&
-         from.halos().empty() && !from.addends() && !to.addends();
+         from.halos().empty() && !addition_of(from, to);
 }
 
 Routes::Routes(const Layout& from, const Layout& to, Size node_devices)
@@ -259,12 +260,11 @@ Routes::Line Routes::old_line(std::size_t k, Size new_tile) const {
   if (box.begin == box.end) return out;
   out.met = meeting(*from_.layout, k, box);
   out.count = out.met.end - out.met.begin;
-  // Of listed tiles some may be empty, and only a table can leave them out.
-  const bool listed = from_.layout->cuts()[k].is_listed();
-  if (out.count > most_in_table && !listed) return out;
+  // Only a table can leave out tiles that hold nothing.
+  if (out.count > most_in_table && !from_.skips[k]) return out;
   out.table.reserve(static_cast<std::size_t>(out.count));
   for (Size tile = out.met.begin; tile < out.met.end; ++tile) {
-    if (listed && from_.layout->cuts()[k].width(tile) == 0) continue;
+    if (from_.skips[k] && from_.layout->cuts()[k].width(tile) == 0) continue;
     out.table.push_back(old_piece(out, tile));
   }
   out.count = static_cast<Size>(out.table.size());
@@ -293,7 +293,7 @@ Size Routes::boxes(Size device) const {
     if (box.begin == box.end) return 0;
     const Stretch tiles = meeting(*from_.layout, k, box);
     Size met = tiles.end - tiles.begin;
-    if (from_.layout->cuts()[k].is_listed()) {  // there may be empty ones between
+    if (from_.skips[k]) {
       for (Size tile = tiles.begin; tile < tiles.end; ++tile) {
         met -= from_.layout->cuts()[k].width(tile) == 0 ? 1 : 0;
       }
@@ -314,8 +314,7 @@ Size Routes::table_bytes(Size device) const {
     const Stretch sources = meeting(*from_.layout, k, box);
     const Stretch targets = meeting(*to_.layout, k, tile);
     const Size met = sources.end - sources.begin;
-    const bool listed = from_.layout->cuts()[k].is_listed();
-    if (box.begin < box.end && (met <= most_in_table || listed)) received += met;
+    if (box.begin < box.end && (met <= most_in_table || from_.skips[k])) received += met;
     const Size meeting_it = targets.end - targets.begin;
     if (tile.begin < tile.end && meeting_it <= most_in_table) sent += meeting_it;
   }

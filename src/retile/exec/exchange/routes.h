@@ -86,6 +86,7 @@ class Routes {
     std::optional<IotaChain> device_at;  ///< nothing: position p is device p
     std::optional<IotaChain> position_of;
     std::vector<Numeral> tiles;  ///< per dimension
+    std::vector<bool> skips;     ///< likewise, whether tiles that hold nothing stand between others
     [[nodiscard]] Size position(Size device) const {
       return position_of ? position_of->at(device) : device;
     }

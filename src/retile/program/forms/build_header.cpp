@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "builder.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/names.h"
 #include "retile/core/problem.h"
 #include "tilings.h"
@@ -183,10 +184,10 @@ void Builder::finish_header() {
   program_.from = build_tiling(called(*from_), from_ground);
   program_.to = build_tiling(called(*to_), grounds[to_mesh_]);
   check_global(program_.to, *to_, "to");
-  if (program_.from.addends()) addition_ = program_.from.addends()->addition;
+  addition_ = addition_of(program_.from);
   check_addition(program_.to, *to_, "to");
   if (view_) take_view();
-  if (program_.to.addends()) addition_ = program_.to.addends()->addition;
+  addition_ = addition_of(program_.from, program_.to);
   // Whatever mesh is in force at the end names the axes of the claims.
   if (axes_ && axes_->mesh() != program_.mesh) program_.mesh_to = axes_->mesh();
   // A mesh names digits of positions. Where these are no devices, layouts are lists.
@@ -216,8 +217,7 @@ void Builder::check_addition(const Layout& layout, const TilingDraft& draft,
     fail(draft.place,
          {.code = Code::bad_program, .message = std::move(message), .notes = {std::move(note)}});
   };
-  std::optional<Addition> own;
-  if (layout.addends()) own = layout.addends()->addition;
+  const std::optional<Addition> own = addition_of(layout);
   const Size addends = program_.from.addend_count();
   if ((addition_ == Addition::stack || own == Addition::stack) &&
       layout.addend_count() != addends) {
