@@ -60,10 +60,10 @@ Seen see(const std::string& text) {
   Seen out;
   out.what = outcome(got);
   const bool agree =
-      has_addends(ours->front()) ? same(got, oracle) : naive::same_judgement(got, oracle);
+      addition_of(ours->front()) ? same(got, oracle) : naive::same_judgement(got, oracle);
   if (!agree) {
     out.difference = "check:  " + show(got) + "\noracle: " + show(oracle);
-  } else if (has_addends(ours->front())) {
+  } else if (addition_of(ours->front())) {
     const auto addition = addition_of(ours->front()).value_or(retile::Addition::sum);
     const auto seed = std::hash<std::string>()(text);
     out.difference = integers::objection(ours->front(), addition, got, seed);

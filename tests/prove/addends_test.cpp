@@ -78,9 +78,10 @@ TEST(Addends, the_same_verdict_as_explicit_replay) {
     const auto fields = support::fields_of(expected);
     ASSERT_EQ(support::fields_of(proof->verdict).addend, fields.addend);
     ASSERT_EQ(support::fields_of(proof->verdict).times, fields.times);
-    const bool symbolic = proof->method == ProofMethod::symbolic && has_addends(program);
+    const bool symbolic =
+        proof->method == ProofMethod::symbolic && addition_of(program).has_value();
     if (expected.answer == Answer::right) ++counts[symbolic ? "proved" : "evaluated"];
-    if (expected.answer != Answer::right && has_addends(program)) ++counts["refuted"];
+    if (expected.answer != Answer::right && addition_of(program)) ++counts["refuted"];
   });
   for (const auto& [what, count] : counts) std::cout << what << ' ' << count << ' ';
   std::cout << '\n';
@@ -122,7 +123,7 @@ TEST(Addends, with_the_second_solver_beside_the_first) {
     const auto proof = prove(program, {.solver = SolverChoice::both});
     ASSERT_TRUE(proof.has_value());
     ASSERT_TRUE(naive::same_judgement(proof->verdict, check(program))) << to_text(program);
-    proved += proof->method == ProofMethod::symbolic && has_addends(program) ? 1 : 0;
+    proved += proof->method == ProofMethod::symbolic && addition_of(program) ? 1 : 0;
   });
   EXPECT_GT(proved, 3);
 }
@@ -167,7 +168,7 @@ int disagreements(Decision (*decision)(const Program&)) {
     out += decision(program) == Decision::right ? 1 : 0;
   }
   for_each_program(60, [&](const Program& program) {
-    if (!has_addends(program) || !symbolic::is_regular(program)) return;
+    if (!addition_of(program) || !symbolic::is_regular(program)) return;
     const bool right = decision_by<symbolic::Encoder>(program) == Decision::right;
     out += (decision(program) == Decision::right) != right ? 1 : 0;
   });

@@ -22,13 +22,13 @@ Refusal refusal(Reason reason, std::optional<Size> device = std::nullopt) {
 }
 
 /// A stretch of one dimension of a tile.
-struct Stretch {
+struct TilePiece {
   Size begin = 0;
   Size extent = 0;
 };
 
 /// Piece q of n of an extent: as `piece` says, or equal.
-Stretch piece_of(Size extent, Size n, Size q, const std::optional<PieceSize>& piece) {
+TilePiece piece_of(Size extent, Size n, Size q, const std::optional<PieceSize>& piece) {
   if (!piece) return {extent / n * q, extent / n};
   if (piece->is_balanced()) {
     return {extent / n * q + std::min(q, extent % n), extent / n + (q < extent % n ? 1 : 0)};
@@ -73,7 +73,7 @@ class Mover {
     for (Size d = 0; d < devices_; ++d) {
       const Shape& tile = before_[index(d)];
       if (is_empty(tile)) continue;
-      const Stretch part = piece_of(tile[op.dim], n, piece[index(d)], op.piece);
+      const TilePiece part = piece_of(tile[op.dim], n, piece[index(d)], op.piece);
       if (part.extent == 0) continue;
       Shape start(rank(), 0);
       Shape shape = tile;
@@ -99,7 +99,7 @@ class Mover {
       Shape start(rank(), 0);
       Shape shape = tile;
       if (split) {
-        const Stretch part = piece_of(tile[*split], n, q, piece);
+        const TilePiece part = piece_of(tile[*split], n, q, piece);
         if (part.extent == 0) return std::nullopt;
         start[*split] = part.begin;
         shape[*split] = part.extent;
@@ -291,7 +291,7 @@ class Mover {
       const Shape& tile = before_[index(member)];
       if (is_empty(tile)) continue;
       const auto part = split ? piece_of(tile[*split], static_cast<Size>(row.size()), q, piece)
-                              : Stretch{.begin = 0, .extent = 1};
+                              : TilePiece{.begin = 0, .extent = 1};
       if (part.extent == 0) continue;
       const Size at = filled;
       const auto more = checked_add(at, split == concat ? part.extent : tile[concat]);

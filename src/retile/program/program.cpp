@@ -1,5 +1,6 @@
 #include "retile/program/program.h"
 
+#include "retile/core/layout_facts.h"
 #include "retile/core/problem.h"
 #include "retile/program/op_facts.h"
 
@@ -27,21 +28,15 @@ Program without_steps(const Problem& problem) {
 std::optional<Addition> addition_of(const Step& step) { return facts_of(step.op).add; }
 
 std::optional<Addition> addition_of(const Program& program) {
-  for (const Layout* end : {&program.from, &program.to}) {
-    if (end->addends()) return end->addends()->addition;
+  auto out = addition_of(program.from, program.to);
+  for (const Step& step : program.steps) {
+    if (!out && step.claims.map) out = addition_of(*step.claims.map);
   }
   for (const Step& step : program.steps) {
-    if (step.claims.map && step.claims.map->addends()) {
-      return step.claims.map->addends()->addition;
-    }
+    if (!out) out = addition_of(step);
   }
-  for (const Step& step : program.steps) {
-    if (const auto addition = addition_of(step)) return addition;
-  }
-  return std::nullopt;
+  return out;
 }
-
-bool has_addends(const Program& program) { return addition_of(program).has_value(); }
 
 bool over_dims(const Step& step) { return facts_of(step.op).counts != nullptr; }
 
@@ -59,6 +54,7 @@ Traits traits_of(const Program& program) {
   const auto add_layout = [&out](const Layout& layout) {
     out.alike = out.alike && layout.is_even();
     out.in_boxes = out.in_boxes && layout.in_boxes();
+    out.listed = out.listed || layout.is_listed();
   };
   add_layout(program.from);
   add_layout(program.to);

@@ -81,7 +81,6 @@ struct Problem;
 /// How a Program adds: as `from` says, else `to`, else the first map claim that says it, else the
 /// first step that adds; nothing where all hold the array itself and nothing is added.
 [[nodiscard]] std::optional<Addition> addition_of(const Program& program);
-[[nodiscard]] bool has_addends(const Program& program);
 /// Whether a step goes along several dimensions.
 [[nodiscard]] bool over_dims(const Step& step);
 
@@ -92,6 +91,7 @@ struct Traits {
   bool alike = true;
   bool grid = false;     ///< a step goes along several dimensions
   bool in_boxes = true;  ///< what ends and claims say of tiles are boxes
+  bool listed = false;   ///< an end or a claim lists boxes, device by device
   int version = 1;       ///< the first one of the forms that can say it
 
   /// What of its steps and tiles the first version of the forms cannot say, in words: why who takes no other

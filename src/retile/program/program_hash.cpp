@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "retile/core/hash.h"
+#include "retile/core/tile_stretches.h"
 
 namespace retile {
 namespace {
@@ -26,11 +27,16 @@ class Hasher final : public KeySink {
     add(layout.devices());
     add(layout.global());
     add(layout.tile());
-    if (layout.in_boxes()) add(layout.base_offsets());
-    for (Size d = 0; d < layout.devices() && !layout.in_boxes(); ++d) {
-      for (const TilePart& part : layout.parts(d)) add(part.box.at);
+    const TileStretches tiles(layout);
+    for (Size d = 0; d < layout.devices(); ++d) {
+      for (std::size_t i = 0; i < layout.rank(); ++i) {
+        add(static_cast<Size>(tiles.count(d, i)));
+        tiles.each(d, i, [this](const auto& one, Size) {
+          add(one.begin);
+          add(one.end);
+        });
+      }
     }
-    if (const auto extents = layout.extents()) add(*extents);
     if (!layout.addends()) return;
     add(name_of(layout.addends()->addition));
     add(layout.addends()->numbers.all_numbers());

@@ -10,7 +10,7 @@ namespace {
 bool is_regular(const DeviceTable& table) { return table.chain() != nullptr; }
 
 bool is_regular(const Step& step) {
-  if (step.claims.at || (step.claims.map && step.claims.map->is_listed())) return false;
+  if (step.claims.at) return false;
   const OpFacts facts = facts_of(step.op);
   // Where addends are made of what is held alike, zeros are: not every element has a source.
   if (facts.transfers != nullptr || facts.counts != nullptr || facts.spreads()) return false;
@@ -48,7 +48,8 @@ Number row_major(const std::vector<Number>& coordinates) {
 }
 
 bool is_regular(const Program& program) {
-  return !program.from.is_listed() && !program.to.is_listed() && traits_of(program).alike &&
+  const Traits traits = traits_of(program);
+  return !traits.listed && traits.alike &&
          std::all_of(program.steps.begin(), program.steps.end(),
                      [](const Step& step) { return is_regular(step); });
 }

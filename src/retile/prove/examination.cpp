@@ -37,6 +37,7 @@ std::string denied(const std::string& goal) { return fmt::format("(assert (not {
 
 Examination::Examination(const Program& program, const ProveOptions& options, Solvers solvers)
     : program_(program),
+      traces_(!addition_of(program)),
       options_(options),
       solvers_(std::move(solvers)),
       deadline_(Deadline::in(options.timeout_seconds)) {
@@ -58,8 +59,7 @@ Result<Proof> Examination::concluded(Decision decision) {
 Decision Examination::take(std::size_t k) {
   if (deadline_.passed()) return late(fmt::format("step {}", k));
   const auto after = shape_after(program_.steps[k], tiles_.back(), program_.devices, deadline_);
-  // Of sums no single element is traced back.
-  if (!after && has_addends(program_)) return Decision::undecided;
+  if (!after && !traces_) return Decision::undecided;
   if (!after) return refused(k, after.error());
   tiles_.push_back(*after);
   return Decision::right;

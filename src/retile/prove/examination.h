@@ -43,6 +43,8 @@ class Examination {
   Examination(const Program& program, const ProveOptions& options, Solvers solvers);
 
   [[nodiscard]] const Program& program() const { return program_; }
+  /// Whether single elements are traced back: of sums none is.
+  [[nodiscard]] bool traces() const { return traces_; }
   /// The shape of every tile at the start and after each step so far.
   [[nodiscard]] const std::vector<Shape>& tiles() const { return tiles_; }
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
@@ -98,6 +100,7 @@ class Examination {
   [[nodiscard]] Decision no_element(const std::string& name);
 
   const Program& program_;
+  bool traces_;
   const ProveOptions& options_;
   Solvers solvers_;
   Deadline deadline_;

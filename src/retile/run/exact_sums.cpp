@@ -189,10 +189,16 @@ class AddendTiles {
 
 }  // namespace
 
-AddendData::AddendData(const Program& program, const ElementType& type)
+std::optional<AddendData> AddendData::make(const Program& program, const ElementType& type) {
+  const auto addition = addition_of(program);
+  if (!addition) return std::nullopt;
+  return AddendData(program, type, *addition);
+}
+
+AddendData::AddendData(const Program& program, const ElementType& type, Addition addition)
     : program_(program),
       type_(type),
-      addition_(addition_of(program).value()),
+      addition_(addition),
       addends_(program.array_from().addend_count()),
       exact_(exact_integers(type)),
       largest_(exact_ / std::min(addends_, exact_)) {}

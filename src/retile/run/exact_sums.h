@@ -28,9 +28,10 @@ using Element = std::array<std::byte, 16>;
 
 class AddendData {
  public:
-  /// Preconditions: the Program has addends, and its elements can be added (Adder::make).
+  /// Nothing of a Program that adds nothing. Precondition: its elements can be added (Adder::make).
   /// \param program  outlives this object
-  AddendData(const Program& program, const ElementType& type);
+  [[nodiscard]] static std::optional<AddendData> make(const Program& program,
+                                                      const ElementType& type);
 
   /// The element of an addend with a linear global index.
   [[nodiscard]] Element addend(Size number, Size global) const;
@@ -46,6 +47,8 @@ class AddendData {
   [[nodiscard]] std::optional<Mismatch> find_mismatch(Executor& executor, Buffer& buffer) const;
 
  private:
+  AddendData(const Program& program, const ElementType& type, Addition addition);
+
   /// Both parts of an element as integers; of a real one the first.
   using Parts = std::array<std::int64_t, 2>;
   [[nodiscard]] Parts parts(Size number, Size global) const;

@@ -49,9 +49,9 @@ class Runner {
         output_(options.output),
         output_tiles_(options.output_tiles),
         old_(program.array_from(), executor.devices()),
-        new_(program.array_to(), executor.devices()) {
+        new_(program.array_to(), executor.devices()),
+        addends_(source.tiles() ? std::nullopt : AddendData::make(program, source.type())) {
     if (processes_.is_first()) progress_ = options.progress;
-    if (has_addends(program) && !source.tiles()) addends_.emplace(program, source.type());
     const Executor::Devices devices = executor.devices();
     first_ = devices.first;
     end_ = devices.first + devices.count;
@@ -352,7 +352,7 @@ Result<Source> open_source(const Processes& processes, const Program& program,
     return refuse({.code = Code::bad_argument,
                    .message = "an array is one file, or its tiles are files: not both"});
   }
-  if (has_addends(program) && !options.input.empty()) {
+  if (addition_of(program) && !options.input.empty()) {
     return refuse({.code = Code::unsupported,
                    .message =
                        "a Program with addends is run with the generated arrays, as a file has "

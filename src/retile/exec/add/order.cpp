@@ -1,5 +1,7 @@
 #include "retile/exec/add/order.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -26,10 +28,19 @@ std::vector<Size> ranks_after(const Step& step, const TileShapes& before,
 
 }  // namespace
 
-Result<std::optional<Adder>> adder_of(const Program& program, const ElementType& type) {
+Result<std::optional<Adder>> adder_of(const Program& program,
+                                      const std::optional<ElementType>& type,
+                                      std::string_view option) {
   const auto addition = addition_of(program);
-  if (!addition || *addition == Addition::stack) return std::nullopt;
-  auto adder = Adder::make(*addition, type);
+  if (!addition) return std::nullopt;
+  if (!type) {
+    return refuse(
+        {.code = Code::unsupported,
+         .message = fmt::format(
+             "a Program with addends is run with elements of a known type only{}", option)});
+  }
+  if (*addition == Addition::stack) return std::nullopt;
+  auto adder = Adder::make(*addition, *type);
   if (!adder) return tl::unexpected(adder.error());
   return *adder;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "retile/core/element_type.h"
@@ -22,9 +23,12 @@
 namespace retile::add {
 
 /// What a Program adds its elements with; nothing where it adds none, or has arrays that stay apart.
-/// \error as Adder::make
+/// \param type    of the elements, if somebody says it
+/// \param option  where it is said, for the message: ` (options.element_type)`
+/// \error as Adder::make; unsupported (nobody says it)
 [[nodiscard]] Result<std::optional<Adder>> adder_of(const Program& program,
-                                                    const ElementType& type);
+                                                    const std::optional<ElementType>& type,
+                                                    std::string_view option = "");
 
 /// The ranks of the tiles of all devices before every step.
 /// \param shapes  tile_shapes() of the Program

@@ -140,21 +140,13 @@ Result<void> Redistributor::Making::check() const {
   if (options.element_type && options.element_type->bytes != element_bytes) {
     return refuse(Code::bad_argument, "element_type has another size than the elements");
   }
-  if (has_addends(program)) {
-    if (options.arrays.in || options.arrays.out) {
-      return refuse(Code::unsupported,
-                    "a Program with addends takes no tiles that lie in larger arrays "
-                    "(options.arrays)");
-    }
-    if (!options.element_type) {
-      return refuse(Code::unsupported,
-                    "a Program with addends is run with elements of a known type only "
-                    "(options.element_type)");
-    }
-    if (auto adder = add::adder_of(program, *options.element_type); !adder) {
-      return refuse(adder.error());
-    }
+  if (addition_of(program) && (options.arrays.in || options.arrays.out)) {
+    return refuse(
+        Code::unsupported,
+        "a Program with addends takes no tiles that lie in larger arrays (options.arrays)");
   }
+  const auto adder = add::adder_of(program, options.element_type, " (options.element_type)");
+  if (!adder) return refuse(adder.error());
   if (program.devices == state.comm().processes()) return {};
   return refuse(Code::bad_argument,
                 fmt::format("the Program is for {} devices, the communicator has {} processes",
@@ -264,10 +256,10 @@ Result<void> Redistributor::Making::run() const {
   Task task{*state.context, state.comm(), *state.context->nodes, state.meter, program, *shapes,
             element_bytes,  options,      options.chunk_bytes};
   if (placed) task.placement = &placement;
-  if (options.element_type) task.adder = add::adder_of(program, *options.element_type).value();
+  task.adder = add::adder_of(program, options.element_type).value();
   state.in_bytes = task.in_bytes();
   state.out_bytes = task.out_bytes();
-  auto made = Choice(task).take();
+  auto made = choose(task);
   if (!made) return tl::unexpected(made.error());
   state.chosen = std::move(*made);
   state.own_buffers = options.own_buffers;

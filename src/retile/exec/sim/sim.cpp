@@ -128,9 +128,11 @@ Result<void> check_tiles(const Tiles& tiles, const Program& program, const Devic
   return {};
 }
 
-/// \param adder  of a Program that adds
 Result<Outcome> run_steps(const Program& program, Tiles tiles, Size element_bytes,
-                          const std::optional<add::Adder>& adder) {
+                          const std::optional<ElementType>& type) {
+  if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
+  const auto adder = add::adder_of(program, type);
+  if (!adder) return refuse(adder.error());
   const auto shapes = tile_shapes(program, element_bytes);
   if (!shapes) return refuse(shapes.error());
   const Size tile_bytes = program.from.tile_size() * element_bytes;
@@ -139,10 +141,10 @@ Result<Outcome> run_steps(const Program& program, Tiles tiles, Size element_byte
   }
   State state{.tiles = std::move(tiles),
               .element_bytes = element_bytes,
-              .adder = adder,
+              .adder = *adder,
               .received_bytes = std::vector<Size>(static_cast<std::size_t>(program.devices), 0)};
   std::vector<std::vector<Size>> ranks(program.steps.size());
-  if (adder) ranks = add::ranks_before_steps(program, *shapes);
+  if (*adder) ranks = add::ranks_before_steps(program, *shapes);
   Outcome outcome;
   outcome.peak_bytes_per_device = tile_bytes;
   for (std::size_t number = 0; number < program.steps.size(); ++number) {
@@ -163,19 +165,11 @@ Result<Outcome> run_steps(const Program& program, Tiles tiles, Size element_byte
 }  // namespace
 
 Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
-  if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
-  if (has_addends(program)) {
-    return refuse({.code = Code::unsupported,
-                   .message = "a Program with addends is run with elements of a known type only"});
-  }
   return run_steps(program, std::move(tiles), element_bytes, std::nullopt);
 }
 
 Result<Outcome> run(const Program& program, Tiles tiles, const ElementType& type) {
-  if (auto good = check_element_size(type.bytes); !good) return refuse(good.error());
-  const auto adder = add::adder_of(program, type);
-  if (!adder) return refuse(adder.error());
-  return run_steps(program, std::move(tiles), type.bytes, *adder);
+  return run_steps(program, std::move(tiles), type.bytes, type);
 }
 
 }  // namespace retile::sim
