@@ -174,8 +174,8 @@ class Cuts {
   Size count_ = 1;
   Size global_ = 1;
   bool balanced_ = false;
-  std::shared_ptr<const Parts>
-      parts_;  // shared, as planners copy layouts all the time; of blocks none
+  // Of blocks none; shared, as planners copy layouts all the time.
+  std::shared_ptr<const Parts> parts_;
 };
 
 /// How large the pieces of a tile are where they are not equal: all of one extent, but the last ones of a
