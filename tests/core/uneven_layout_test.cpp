@@ -5,11 +5,13 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <random>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "retile/core/layout.h"
+#include "support/random_layouts.h"
 
 namespace retile::uneven_layout_test {
 namespace {
@@ -366,6 +368,51 @@ TEST(UnevenLayout, the_same_boxes_in_different_forms_are_equivalent) {
   EXPECT_FALSE(by_number.equivalent(blocks(4, 4, 10)));
   EXPECT_FALSE(
       by_number.equivalent(Layout::listed_boxes(4, {10}, {0, 3, 6, 8}, {3, 3, 3, 1}).value()));
+}
+
+/// Per dimension, the indices that a device holds; nothing where it holds no element.
+std::vector<std::vector<Size>> indices_of(const Layout& layout, Size device) {
+  std::vector<std::vector<Size>> out;
+  for (const auto& along : layout.stretches(device)) {
+    std::vector<Size>& indices = out.emplace_back();
+    for (const Stretch& part : along) {
+      for (Size i = part.begin; i < part.end; ++i) indices.push_back(i);
+    }
+    if (indices.empty()) return {};
+  }
+  return out;
+}
+
+TEST(UnevenLayout, are_equivalent_where_every_device_holds_the_same) {
+  std::mt19937_64 random(20);
+  Size equal = 0;
+  for (int n = 0; n < 20'000; ++n) {
+    const Size devices = 4;
+    const Shape global = support::random_global(random, 2, 6);
+    const Layout one = support::random_layout(random, devices, global);
+    Layout other = support::random_layout(random, devices, global);
+    const bool by_number = !one.is_listed();
+    if (by_number && n % 4 == 1) {  // the same cuts, and perhaps other devices
+      std::vector<std::vector<Digit>> digits = one.numbers().digits();
+      for (auto& along : digits) std::reverse(along.begin(), along.end());
+      other = Layout::numbered(devices, one.cuts(), digits, one.halos()).value();
+    } else if (by_number && n % 4 == 2) {  // perhaps without the neighbours' indices
+      other = Layout::numbered(devices, one.cuts(), one.numbers().digits()).value();
+    } else if (one.in_boxes() && n % 4 == 3) {
+      std::vector<Size> at, extents;
+      for (const Box& box : one.boxes()) {
+        at.insert(at.end(), box.at.begin(), box.at.end());
+        extents.insert(extents.end(), box.extent.begin(), box.extent.end());
+      }
+      other = Layout::listed_boxes(devices, global, at, extents).value();
+    }
+    bool same = one.tile() == other.tile();
+    for (Size d = 0; d < devices; ++d) same = same && indices_of(one, d) == indices_of(other, d);
+    ASSERT_EQ(one.equivalent(other), same) << n;
+    equal += same ? 1 : 0;
+  }
+  EXPECT_GT(equal, 2'000);
+  EXPECT_LT(equal, 18'000);
 }
 
 TEST(UnevenLayout, listed_boxes_may_overlap_or_leave_gaps) {

@@ -61,6 +61,19 @@ std::vector<Problem> dear_problems() {
 /// numbers made of mixed numbers.
 constexpr Size last_step = 1 << 10;
 
+/// Ends are compared first: as long as devices hold the same, each takes a few allocations.
+TEST(SearchLimit, ends_that_differ_are_told_apart_at_the_first_device_that_does) {
+  const std::string mesh = "a:256,b:256";
+  const auto asked = [&](const std::string& from, const std::string& to) {
+    const Problem problem = parse_problem(mesh, from, to).value();
+    const Size before = allocations;
+    EXPECT_TRUE(plan(problem));
+    return allocations - before;
+  };
+  EXPECT_LE(asked("[3{a}767, 4{b}1023]", "[3{b}767, 4{a}1023]"), 2'000);
+  EXPECT_LE(asked("[3{a}767, 4{b}1023]", "[3{a}767, 4{b}1023]"), 2'000);
+}
+
 TEST(SearchLimit, bounds_the_work_of_every_part_on_the_dearest_problems) {
   Size stopped = 0;
   for (const Problem& problem : dear_problems()) {

@@ -146,8 +146,7 @@ class Cuts {
 
   friend bool operator==(const Cuts& a, const Cuts& b) {
     return a.tile_ == b.tile_ && a.count_ == b.count_ && a.global_ == b.global_ &&
-           a.balanced_ == b.balanced_ &&
-           (a.parts_ == b.parts_ || (a.parts_ && b.parts_ && *a.parts_ == *b.parts_));
+           a.balanced_ == b.balanced_ && a.has_parts_of(b);
   }
 
  private:
@@ -164,6 +163,9 @@ class Cuts {
 
   Cuts(Size tile, Size count, Size global) : tile_(tile), count_(count), global_(global) {}
 
+  [[nodiscard]] bool has_parts_of(const Cuts& other) const {
+    return parts_ == other.parts_ || (parts_ && other.parts_ && *parts_ == *other.parts_);
+  }
   [[nodiscard]] Size dealt_width(Size t) const;
   [[nodiscard]] Size chunked_width(Size t) const;
   [[nodiscard]] std::optional<Rounds> rounds_of_chunks() const;
