@@ -87,6 +87,11 @@ def matches(expected, printed):
     return re.fullmatch(pattern, printed) is not None
 
 
+def cuts_off_what_it_writes(command):
+    """Whether `head` may end `tee` before that has written all of its file."""
+    return re.search(r"\btee\b[^|]*\|\s*head\b", command) is not None
+
+
 def preset(command, presets):
     """Whether it configures, builds or tests a preset that is there."""
     for words, kind in (("cmake", "configure"), ("cmake --build", "build"), ("ctest", "test")):
@@ -108,6 +113,7 @@ class Console(Case):
                     if kind != "console" or not is_meant(content):
                         continue
                     for command, expected in commands(content):
+                        self.assertFalse(cuts_off_what_it_writes(command), f"{name}:{line}: {command}")
                         done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                               cwd=folder, env=environment(PATH=path, RETILE_SOURCE=ROOT), timeout=120, check=False)
                         with self.subTest(document=name, line=line, command=command):
@@ -161,6 +167,8 @@ class Documents(Console):
         presets = {"configurePresets": [{"name": "dev"}], "buildPresets": [], "testPresets": [{"name": "asan"}]}
         self.assertTrue(preset("cmake --preset dev", presets) and preset("ctest --preset asan -R '^x'", presets))
         self.assertFalse(preset("ctest --preset dev", presets) or preset("cmake --preset dev && rm x", presets))
+        self.assertTrue(cuts_off_what_it_writes("one | tee a.txt | head -n 1"))
+        self.assertFalse(cuts_off_what_it_writes("one | tee a.txt | sed -n 1p; two | head -n 1"))
         self.assertFalse(matches("a\n", "b\n"))
         self.assertFalse(matches("a ... b\n", "a 1 c\n"))
         self.assertFalse(matches("a\n", "a\nb\n"))

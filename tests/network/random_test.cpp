@@ -403,8 +403,9 @@ TEST(Random_problems, up_to_16_devices_plans_take_the_least_time) {
 }
 
 TEST(Random_problems, of_64_devices_plans_are_near_the_least_time) {
-  Problems problems(12, {{8, 8}}, units_of_64());
   const int count = draws(600, 30);
+  if (count == 1) GTEST_SKIP() << "instrumented";  // the search of all types takes most of it
+  Problems problems(12, {{8, 8}}, units_of_64());
   Figures ratios;
   Figures usual;
   Figures gaps;  // of those that are only searched
@@ -440,6 +441,7 @@ TEST(Random_problems, of_64_devices_plans_are_near_the_least_time) {
 
 TEST(Random_problems, uneven_tiles_take_no_longer_than_filled_up_ones) {
   for (const bool large : {false, true}) {
+    if (large && draws(150, 30) == 1) break;  // as above
     Problems problems(13, large ? std::vector<std::vector<Size>>{{8, 8}} : small_meshes,
                       large ? units_of_64() : std::vector<Shape>{}, {.uneven = true});
     const int count = large ? draws(150, 30) : draws(250, 50);

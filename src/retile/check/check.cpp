@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "retile/check/added.h"
 #include "retile/check/arrays.h"
 #include "retile/check/judge.h"
+#include "retile/check/sum_pieces.h"
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/program/apply.h"

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "retile/core/assert.h"
-#include "retile/plan/adding_certificate.h"
 #include "retile/plan/cost_model.h"
+#include "retile/plan/reduce_certificate.h"
 
 namespace retile {
 

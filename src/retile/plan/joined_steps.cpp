@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
-#include "retile/plan/over_dims.h"
+#include "retile/plan/joint_search.h"
 
 namespace retile {
 namespace {

@@ -32,15 +32,15 @@
 #include "retile/core/assert.h"
 #include "retile/core/layout_facts.h"
 #include "retile/core/primes.h"
-#include "retile/plan/adding.h"
+#include "retile/plan/aligned.h"
 #include "retile/plan/cost_model.h"
 #include "retile/plan/exact_search.h"
 #include "retile/plan/joined_steps.h"
+#include "retile/plan/joint_search.h"
 #include "retile/plan/lacking.h"
-#include "retile/plan/over_dims.h"
 #include "retile/plan/paths.h"
 #include "retile/plan/realise.h"
-#include "retile/plan/uneven.h"
+#include "retile/plan/reduce.h"
 #include "retile/plan/weak_search.h"
 
 namespace retile {

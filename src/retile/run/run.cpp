@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "retile/core/hash.h"
-#include "retile/run/addends.h"
 #include "retile/run/comparison.h"
+#include "retile/run/exact_sums.h"
 
 namespace retile::run {
 namespace {

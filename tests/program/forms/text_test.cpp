@@ -11,6 +11,7 @@
 #include "program/forms/twins.h"
 #include "retile/notation/paper/notation.h"
 #include "support/program_generators.h"
+#include "support/samples.h"
 
 namespace text_test {
 namespace {
@@ -387,7 +388,7 @@ std::string repeated(const std::string& piece, std::size_t count) {
 }
 
 TEST(Rubbish, megabytes_are_refused_quickly) {
-  constexpr std::size_t count = 300'000;
+  constexpr std::size_t count = support::instrumented ? 100'000 : 300'000;
   std::string axes = "x0:1";
   std::string used = "x0";
   for (int i = 1; i < 20'000; ++i) {

@@ -1,5 +1,5 @@
-// Weak paths of problems with addends. See adding_kinds.h.
-#include "retile/plan/adding_kinds.h"
+// Weak paths of problems with addends. See reduce_types.h.
+#include "retile/plan/reduce_types.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "retile/check/addend_sets.h"
+#include "retile/check/multisets.h"
 
 #include <algorithm>
 

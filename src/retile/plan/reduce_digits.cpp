@@ -1,5 +1,5 @@
-// Exact paths of problems with addends. See adding_letters.h.
-#include "retile/plan/adding_letters.h"
+// Exact paths of problems with addends. See reduce_digits.h.
+#include "retile/plan/reduce_digits.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "retile/run/addends.h"
+#include "retile/run/exact_sums.h"
 
 #include <algorithm>
 #include <cstring>

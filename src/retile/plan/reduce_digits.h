@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "retile/core/problem.h"
-#include "retile/plan/adding_kinds.h"
 #include "retile/plan/plan.h"
+#include "retile/plan/reduce_types.h"
 
 namespace retile {
 

@@ -1,4 +1,4 @@
-// Plans with steps along several dimensions. See over_dims.h.
+// Plans with steps along several dimensions. See joint_search.h.
 //
 // One allgather costs the target's tile L2 whatever it gathers, and one alltoall costs its tile
 // whatever it moves. So little is left to search (S13). Let V be the smallest valley, of which all
@@ -10,7 +10,7 @@
 //
 // The last always leads to the target where one alltoall makes a top of a bottom. What costs less must
 // be found or refuted: one exact alltoall, or none.
-#include "retile/plan/over_dims.h"
+#include "retile/plan/joint_search.h"
 
 #include <algorithm>
 #include <array>

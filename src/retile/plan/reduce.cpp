@@ -1,12 +1,12 @@
-// Plans of problems with addends. See adding.h.
+// Plans of problems with addends. See reduce.h.
 //
-// 1. The least of weak path + permutation before the gathers (adding_kinds.h). There tiles are
+// 1. The least of weak path + permutation before the gathers (reduce_types.h). There tiles are
 //    smallest, so that is where a permutation costs least.
-// 2. A path that needs no permutation and costs no more (adding_letters.h).
+// 2. A path that needs no permutation and costs no more (reduce_digits.h).
 //
 // Addends may be named anew at every step, and for every tile: nobody sees which is which. So a
 // permutation need not bring addends to where the target's digits say, only tiles.
-#include "retile/plan/adding.h"
+#include "retile/plan/reduce.h"
 
 #include <fmt/format.h>
 
@@ -22,12 +22,12 @@
 #include "retile/core/layout_facts.h"
 #include "retile/core/primes.h"
 #include "retile/core/tile_stretches.h"
-#include "retile/plan/adding_kinds.h"
-#include "retile/plan/adding_letters.h"
 #include "retile/plan/cost_model.h"
 #include "retile/plan/joined_steps.h"
 #include "retile/plan/lacking.h"
 #include "retile/plan/realise.h"
+#include "retile/plan/reduce_digits.h"
+#include "retile/plan/reduce_types.h"
 
 namespace retile {
 namespace {

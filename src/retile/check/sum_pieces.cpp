@@ -1,6 +1,6 @@
 // What every device holds, as pieces: boxes of its tile in which every element is a sum of the same
 // addends, of elements that lie equally far away in the array.
-#include "retile/check/added.h"
+#include "retile/check/sum_pieces.h"
 
 #include <algorithm>
 #include <map>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "retile/check/addend_sets.h"
 #include "retile/check/limits.h"
+#include "retile/check/multisets.h"
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
 #include "retile/core/boxes.h"

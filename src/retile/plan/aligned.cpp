@@ -2,7 +2,7 @@
 // P, the problem is the even one over P, restricted to the indices below the global size (U1). Else
 // one exchange takes the place of a plan: no device receives less (U3). Where only collectives may
 // be used, dimensions that are not cut so are whole on the way: what is whole is cut like anything.
-#include "retile/plan/uneven.h"
+#include "retile/plan/aligned.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
-// Certificates of plans between addends. See adding_certificate.h.
-#include "retile/plan/adding_certificate.h"
+// Certificates of plans between addends. See reduce_certificate.h.
+#include "retile/plan/reduce_certificate.h"
 
 #include <fmt/format.h>
 
