@@ -194,6 +194,9 @@ TEST(LayoutNotation, wrong_cuts_are_refused) {
             "error: the halo <11,0> is longer than its dimension of 10");
   EXPECT_EQ(first_line("[3{x}10<0,11>]"),
             "error: the halo <0,11> is longer than its dimension of 10");
+  for (const char* several : {"[2@{x}16<1,0>]", "[(0,2,4)*(0,1,2)@{x}8<1,0>]"}) {
+    EXPECT_EQ(first_line(several), "error: what is dealt out, or cut in sections, has no halo");
+  }
   EXPECT_EQ(refusal("[1{y:(1)2}2, 1{y:(3)2}2]", "y:12").substr(0, 6), "error:");
   EXPECT_EQ(first_line("[2{y:(4)3}6]"),
             "error: y:(4)3 is no part of axis y: 4 * 3 does not divide 6 [WF-DIM]");
