@@ -404,7 +404,8 @@ TEST(Random_problems, up_to_16_devices_plans_take_the_least_time) {
 
 TEST(Random_problems, of_64_devices_plans_are_near_the_least_time) {
   const int count = draws(600, 30);
-  if (count == 1) GTEST_SKIP() << "instrumented";  // the search of all types takes most of it
+  if (count == 1)
+    GTEST_SKIP() << "a search of all types of 64 devices takes too long when instrumented";
   Problems problems(12, {{8, 8}}, units_of_64());
   Figures ratios;
   Figures usual;
