@@ -10,23 +10,25 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "machine.h"
+#include "modules.h"
 #include "retile/exec/mpi/environment.h"
 #include "retile/exec/mpi/executor.h"
 #include "retile/spmd/run/run.h"
 
 namespace {
 
+using module_bench::give_up;
+using module_bench::Source;
+using module_bench::value_of;
 using retile::Executor;
 using retile::Processes;
 using retile::Program;
@@ -35,39 +37,6 @@ using retile::mpi::Strategy;
 using Json = nlohmann::ordered_json;
 
 constexpr retile::ElementType element = {};  // f32
-
-[[noreturn]] void give_up(const std::string& message) {
-  std::cerr << "programs: " << message << '\n';
-  std::exit(4);  // the starter ends the others
-}
-
-template <typename T>
-T value_of(retile::Result<T> result, const std::string& what) {
-  if (!result) give_up(what + ": " + render(result.error()));
-  return std::move(*result);
-}
-
-/// A module, and how its redistributions are carried out.
-struct Source {
-  std::string text;
-  retile::text::Input input;
-  retile::spmd::Module module;
-  std::vector<retile::spmd::Route> routes;
-
-  explicit Source(const std::string& path) {
-    std::ifstream file(path);
-    std::ostringstream all;
-    all << file.rdbuf();
-    if (!file) give_up("cannot read " + path);
-    text = all.str();
-    input = {text, path, true};
-    module = value_of(retile::spmd::read_module(input), path);
-    routes = value_of(retile::spmd::routes_of(module), path);
-  }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  ~Source() = default;
-};
 
 /// One way to carry out all redistributions of a module.
 class Way {
@@ -165,9 +134,8 @@ std::optional<Arguments> arguments(int argc, char** argv) {
 }
 
 Json measured(const Processes& processes, const Arguments& given) {
-  const Source planned(given.files[0]);
-  const Source gathered(given.files[1]);
-  if (planned.module.devices != processes.processes()) give_up("not as many processes as devices");
+  const Source planned(given.files[0], processes);
+  const Source gathered(given.files[1], processes);
   std::vector<Way> ways;
   ways.emplace_back(processes, "plan", planned, Strategy::automatic);
   ways.emplace_back(processes, "plan, collectives", planned, Strategy::collectives);
@@ -200,10 +168,7 @@ void write(const Json& result, const std::string& path) {
                 seconds[seconds.size() / 2] * 1e3,
                 static_cast<long long>(one["received_bytes"].get<Size>()));
   }
-  if (path.empty()) return;
-  std::ofstream file(path);
-  file << result.dump(1) << '\n';
-  if (!file.flush()) give_up("cannot write " + path);
+  if (!path.empty()) module_bench::write(result, path);
 }
 
 }  // namespace

@@ -15,18 +15,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "modules.h"
 #include "retile/exec/mpi/environment.h"
 #include "retile/exec/mpi/executor.h"
 #include "retile/exec/npy/splitmix.h"
@@ -43,6 +42,9 @@ extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
 
 namespace {
 
+using module_bench::give_up;
+using module_bench::Source;
+using module_bench::value_of;
 using retile::Executor;
 using retile::Layout;
 using retile::Processes;
@@ -56,17 +58,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr retile::ElementType element = {};  // f32
 constexpr double until_all_wait = 0.05;      // seconds, more than any link takes to tell them when
-
-[[noreturn]] void give_up(const std::string& message) {
-  std::cerr << "scaling: " << message << '\n';
-  std::exit(4);  // the starter ends the others
-}
-
-template <typename T>
-T value_of(retile::Result<T> result, const std::string& what) {
-  if (!result) give_up(what + ": " + render(result.error()));
-  return std::move(*result);
-}
 
 void succeed(const retile::Result<void>& done) {
   if (!done) give_up(render(done.error()));
@@ -337,23 +328,15 @@ std::optional<Arguments> arguments(int argc, char** argv) {
 }
 
 Json measured(const Processes& processes, const Arguments& given) {
-  std::ifstream file(given.module);
-  std::ostringstream all;
-  all << file.rdbuf();
-  if (!file) give_up("cannot read " + given.module);
-  const std::string text = all.str();
-  const retile::text::Input input = {text, given.module, true};
-  const Module module = value_of(retile::spmd::read_module(input), given.module);
-  if (module.devices != processes.processes()) give_up("not as many processes as devices");
-  const auto routes = value_of(retile::spmd::routes_of(module), given.module);
+  const Source source(given.module, processes);
   const auto make = [&](const retile::Program& program) {
     return retile::mpi::make_executor(processes, program, element.bytes, options_of(program));
   };
-  const auto report =
-      value_of(retile::spmd::run(processes, module, routes, element, make), given.module);
+  const auto report = value_of(
+      retile::spmd::run(processes, source.module, source.routes, element, make), given.module);
   if (report.difference) give_up("the result is wrong");
 
-  Timed timed(processes, module, routes, given.rate, given.falsified);
+  Timed timed(processes, source.module, source.routes, given.rate, given.falsified);
   (void)timed.run();  // connections are made, and memory is touched
   std::vector<double> seconds;
   for (int run = 0; run < given.runs; ++run) seconds.push_back(timed.run());
@@ -386,8 +369,6 @@ int main(int argc, char** argv) {
     std::cout << result.dump(1) << '\n';
     return 0;
   }
-  std::ofstream out(given->output);
-  out << result.dump(1) << '\n';
-  if (!out.flush()) give_up("cannot write " + given->output);
+  module_bench::write(result, given->output);
   return 0;
 }

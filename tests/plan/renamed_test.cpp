@@ -238,10 +238,12 @@ void hold_named(const Problem& plain, const Problem& named, const PlanOptions& o
 TEST(RenamedDevices, plans_do_not_depend_on_names) {
   const IotaChain iota = transposed(2, 3);
   const DeviceTable chain = DeviceTable::iota(iota, iota.size());
-  for (const bool is_said : {true, false}) {
+  const DeviceTable list = DeviceTable::list({3, 0, 5, 4, 1, 2});  // no iota makes these
+  for (const auto& [names, is_said] :
+       {std::pair(chain, true), std::pair(chain, false), std::pair(list, true)}) {
     for (const Problem& plain : ceil_problems()) {
       for (const bool collectives : {false, true}) {
-        hold_named(plain, called(plain, chain, is_said), {.collectives = collectives});
+        hold_named(plain, called(plain, names, is_said), {.collectives = collectives});
         ASSERT_FALSE(testing::Test::HasFatalFailure())
             << plain.spelling->from << " to " << plain.spelling->to;
       }

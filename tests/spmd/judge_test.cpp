@@ -111,6 +111,22 @@ return y
   EXPECT_EQ(found->degree, 2);
 }
 
+TEST(Judge, transposes_take_dimensions_in_their_order) {
+  const auto said = [](const std::string& order) {
+    const std::string text =
+        "retile.spmd/1\nmesh d:2\nfn main(x : [3, 3, 3]) -> [3, 3, 3]\n"
+        "y = spmd x { transpose [" +
+        order +
+        "] x } as [3, 3, 3]\nreturn y\n"
+        "denotes einsum \"ijk->jki\" x\n";
+    EXPECT_EQ(ours(text), oracles(text)) << order;
+    return ours(text);
+  };
+  EXPECT_EQ(said("1,2,0"), "right");
+  EXPECT_EQ(said("2,0,1"), "denotes return");
+  EXPECT_EQ(said("2,1,0"), "denotes return");
+}
+
 TEST(Judge, use_of_addends_that_is_not_linear_is_noted) {
   const auto noted = [](const std::string& expression) {
     const std::string text =

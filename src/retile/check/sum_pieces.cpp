@@ -67,7 +67,7 @@ class PiecesOfTile {
       end = std::upper_bound(piece, end, at + box.extent.front() - 1, begins_after);
     }
     for (; piece != end; ++piece) {
-      if (const auto shared = common(piece->box, box)) visit(*piece, *shared);
+      if (auto shared = common(piece->box, box)) visit(*piece, *std::move(shared));
     }
   }
 
@@ -204,6 +204,7 @@ class Sums final : public Holding {
       return Fault{Reason::end, *std::move(witness)};
     }
     std::vector<Expected> expected;
+    expected.reserve(index(layout.devices()));
     for (Size d = 0; d < layout.devices(); ++d) expected.push_back(layout.parts(d));
     if (auto witness = misplaced(expected)) return Fault{Reason::end, *std::move(witness)};
     const Classes classes(layout);
@@ -323,8 +324,8 @@ class Sums final : public Holding {
     for (const Transfer* transfer : incoming) {
       const Shape moved = difference(transfer->target_start, transfer->source_start);
       const Box wanted{transfer->source_start, transfer->shape};
-      sources[index(transfer->source)].meeting(wanted, [&](const Piece& piece, const Box& shared) {
-        Piece& taken = out.emplace_back(Piece{shared, piece.parts});
+      sources[index(transfer->source)].meeting(wanted, [&](const Piece& piece, Box&& shared) {
+        Piece& taken = out.emplace_back(Piece{std::move(shared), piece.parts});
         taken.box.at = sum(std::move(taken.box.at), moved);
         for (Part& part : taken.parts) part.shift = difference(std::move(part.shift), moved);
       });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "retile/cli/json.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/names.h"
 #include "retile/core/pop_each.h"
 #include "retile/plan/cost_model.h"
@@ -89,8 +90,8 @@ std::optional<std::vector<Digit>> popped_digits(const Layout& map, std::size_t d
 class Labels {
  public:
   Labels(const Plan& plan, const Mesh& mesh) : plan_(plan), mesh_(mesh), map_(plan.problem.from) {
-    if (plan.exchange || !map_.addends()) return;
-    if (auto stacked = map_.stacked(map_.addend_count())) map_ = *std::move(stacked);
+    if (plan.exchange) return;
+    if (auto stacked = addends_as_dimension(map_)) map_ = *std::move(stacked);
   }
 
   /// Of the last step, where it adds and axes have names for it: what leaves the addends.
@@ -526,8 +527,8 @@ std::string plan_explanation(const Plan& plan, const std::string& traffic) {
           ? fmt::format("no tile is larger than the larger end ({})", plan.bound)
           : fmt::format("a tile has {} elements, the larger end {}", plan.height, plan.bound),
       plan.resident);
-  if (plan.uneven || plan.problem.from.addends()) return text;
   const Baseline baseline = gather_everything(plan);
+  if (!baseline.is_known) return text;
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,
                       baseline.height);
@@ -536,8 +537,9 @@ std::string plan_explanation(const Plan& plan, const std::string& traffic) {
 
 Baseline gather_everything(const Plan& plan) {
   const Layout& from = plan.problem.from;
-  Baseline baseline{.cost = {}, .height = asked(plan).from.global_size()};
+  Baseline baseline{.height = asked(plan).from.global_size()};
   if (plan.uneven || plan.exchange || !plan.legs.empty() || from.addends()) return baseline;
+  baseline.is_known = true;
   std::vector<Size> factors;
   for (const Cuts& cuts : from.cuts()) factors.push_back(cuts.count());
   // Smallest factor first is the cheapest order of gathers (S8).

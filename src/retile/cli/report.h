@@ -35,8 +35,9 @@ namespace retile::cli {
 /// Cost and height of allgathers that replicate the whole array, after which every device slices
 /// out its tile.
 struct Baseline {
-  /// Nothing: beyond 2^63, or tiles are not all alike, or there are addends.
-  std::optional<Size> cost;
+  /// Not where tiles are not all alike, nor where there are addends.
+  bool is_known = false;
+  std::optional<Size> cost = {};  ///< nothing where it is beyond 2^63, or not known
   Size height = 0;
 };
 [[nodiscard]] Baseline gather_everything(const Plan& plan);

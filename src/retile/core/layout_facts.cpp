@@ -5,6 +5,10 @@
 
 namespace retile {
 
+Result<Layout> addends_as_dimension(const Layout& layout) {
+  return layout.addends() ? layout.stacked(layout.addend_count()) : layout;
+}
+
 std::vector<Digit> addend_digits(const Layout& layout) {
   return layout.addends() ? layout.addends()->numbers.digits().front() : std::vector<Digit>();
 }

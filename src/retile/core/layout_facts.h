@@ -30,6 +30,13 @@ namespace retile {
   const auto first = addition_of(from);
   return first ? first : addition_of(to);
 }
+/// How arrays are added where the layout has no addends that say it: as a sum.
+[[nodiscard]] inline Addition addition_or_sum(const Layout& layout) {
+  return addition_of(layout).value_or(Addition::sum);
+}
+/// The layout with its addends as a last dimension (Layout::stacked), itself where it has none.
+/// Precondition (asserted): where it has some, all tiles are alike and digits count them.
+[[nodiscard]] Result<Layout> addends_as_dimension(const Layout& layout);
 /// The digits of the device number that count the addends, minor to major; none where there are none.
 /// Precondition: addends that digits count.
 [[nodiscard]] std::vector<Digit> addend_digits(const Layout& layout);

@@ -58,7 +58,7 @@ std::string hlo_sharding(const Layout& layout) {
     if (!parts) return "";
     dim.parts = *std::move(parts);
   }
-  sharding.addition = addition_of(layout).value_or(Addition::sum);
+  sharding.addition = addition_or_sum(layout);
   auto addends = notation::parts_over(sharding.mesh.mesh, addend_digits(layout));
   if (!addends) return "";
   sharding.addends = *std::move(addends);

@@ -291,9 +291,7 @@ std::optional<Size> other_tile(const Value& value, const Layout& layout) {
   return std::nullopt;
 }
 
-bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
-                   const Layout& claim) {
-  if (addition_of(from, claim)) return false;
+bool is_rearranged(const State& state, const Shape& extents, const Layout& claim) {
   const Size size = claim.global_size();
   std::vector<Tag> holds(index(size), undefined_tag);
   std::vector<bool> held(index(size));
@@ -316,9 +314,8 @@ bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
   return std::find(holds.begin(), holds.end(), undefined_tag) == holds.end();
 }
 
-bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
-                   const Layout& claim, const CoarsePlaces& places) {
-  if (addition_of(from, claim)) return false;
+bool is_rearranged(const State& state, const Shape& extents, const Layout& claim,
+                   const CoarsePlaces& places) {
   const Size size = count_of(places.array());
   std::vector<bool> held(index(size));
   Size count = 0;

@@ -33,11 +33,10 @@ struct Divisors {
 [[nodiscard]] std::optional<Size> other_tile(const Value& value, const Layout& layout);
 
 /// Whether the devices hold, where `claim` has an element, one of the argument, always the same and each
-/// once. Never of arrays of addends. Preconditions as above.
-[[nodiscard]] bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
-                                 const Layout& claim);
+/// once. Preconditions as above, and without addends at either end.
+[[nodiscard]] bool is_rearranged(const State& state, const Shape& extents, const Layout& claim);
 /// The same of coarse tiles. Precondition: the claim covers the array once.
-[[nodiscard]] bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
-                                 const Layout& claim, const CoarsePlaces& places);
+[[nodiscard]] bool is_rearranged(const State& state, const Shape& extents, const Layout& claim,
+                                 const CoarsePlaces& places);
 
 }  // namespace retile::foreign

@@ -10,6 +10,7 @@
 #include "retile/core/capped.h"
 #include "retile/core/deadline.h"
 #include "retile/core/index.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/walk.h"
 #include "retile/foreign/by_device.h"
 #include "retile/foreign/coarse.h"
@@ -270,8 +271,9 @@ class Judge {
   [[nodiscard]] bool is_rearranged_at_end(const State& state) const {
     const ValueId result = full_->results.front();
     const Shape& extents = run_->values[result].type.extents;
-    if (!coarse_) return is_rearranged(state, extents, from_, to_);
-    return to_.covers_once() && is_rearranged(state, extents, from_, to_, {*coarse_, result});
+    if (addition_of(from_, to_)) return false;
+    if (!coarse_) return is_rearranged(state, extents, to_);
+    return to_.covers_once() && is_rearranged(state, extents, to_, {*coarse_, result});
   }
   bool claims_hold(Evaluator& evaluator, const Operation& operation) {
     for (const ValueId value : operation.results) {

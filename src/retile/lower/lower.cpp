@@ -16,6 +16,7 @@
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/core/digits.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/pop_each.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/nesting.h"
@@ -384,11 +385,9 @@ Program one_after_the_other(const Plan& plan) {
 /// How the tile map runs along a plan.
 class Lowering {
  public:
-  explicit Lowering(const Plan& plan) : plan_(plan), map_(plan.problem.from) {
-    const auto& addends = plan.problem.from.addends();
-    if (!addends) return;
-    addition_ = addends->addition;
-    auto stacked = plan.problem.from.stacked(addends->count());
+  explicit Lowering(const Plan& plan)
+      : plan_(plan), map_(plan.problem.from), addition_(addition_of(plan.problem.from)) {
+    auto stacked = addends_as_dimension(plan.problem.from);
     RETILE_ASSERT(stacked.has_value(), "the planner stacked it, too");
     map_ = *std::move(stacked);
     if (!plan.twists.empty()) device_at_ = untwisted(plan);

@@ -81,19 +81,6 @@ Size Network::domain_of(Size device, std::size_t level) const {
   return out;
 }
 
-bool Network::is_regular(const DeviceTable& groups) const {
-  const IotaChain* const chain = groups.chain();
-  if (chain == nullptr || chain->stages().size() > 1) return false;
-  if (chain->stages().empty()) return nests(groups.columns());
-  // Rows differ from each other in digits that no row has in itself.
-  Size stride = 1;
-  const Shape& shape = chain->stages().front().shape;
-  for (std::size_t k = shape.size(); k-- > 0; stride *= shape[k]) {
-    if (!nests(stride)) return false;
-  }
-  return true;
-}
-
 Members Network::members_of(std::span<const Digit> digits) const {
   Members out(levels_.size() + 1, 1);
   for (const Digit& digit : digits) {

@@ -67,8 +67,6 @@ class Network {
   [[nodiscard]] Size domain_of(Size device, std::size_t level) const;
   /// Devices of a domain of level l; l may be the number of levels.
   [[nodiscard]] Size domain_size(std::size_t level) const { return domain_sizes_[level]; }
-  /// Whether the rows of a table are alike in how many members are in one domain.
-  [[nodiscard]] bool is_regular(const DeviceTable& groups) const;
   /// Of devices that differ in some digits, how many are in one domain of each level, and at the last place
   /// how many there are.
   [[nodiscard]] Members members_of(std::span<const Digit> digits) const;

@@ -50,8 +50,9 @@ Result<Amounts> of_groups(const Network& network, const DeviceTable& groups, Siz
     const Amounts here = share(static_cast<Wide>(tile), members_of(network, row));
     for (std::size_t l = 0; l < out.size(); ++l) out[l] = std::max(out[l], here[l]);
   };
-  if (network.is_regular(groups)) {
-    auto digits = groups.chain()->digits();
+  // Rows that differ in other digits than those of a member, all of which lie within one level each, are alike.
+  const IotaChain* const chain = groups.chain();
+  if (auto digits = chain != nullptr ? chain->digits() : std::nullopt) {
     if (const auto row = take_minor(*digits, groups.columns()); row && network.nests(*row)) {
       return share(static_cast<Wide>(tile), network.members_of(*row));
     }

@@ -162,7 +162,7 @@ class Round {
   /// What a family means: its sum, maximum or minimum.
   std::vector<T> collapsed(const Family<A>& family, const Layout& layout) {
     std::vector<T> out = family[0];
-    const Addition addition = addition_of(layout).value_or(Addition::sum);
+    const Addition addition = addition_or_sum(layout);
     std::vector<T> addends(family.size());
     for (std::size_t i = 0; i < out.size() && family.size() > 1; ++i) {
       for (std::size_t k = 0; k < family.size(); ++k) {

@@ -138,6 +138,7 @@ TEST(Dealt, a_fused_projection_of_unequal_groups) {
 TEST(Dealt, equal_ends_need_no_exchange) {
   for (const auto& [from, to] : {std::pair<const char*, const char*>{"[2@{a}10]", "[2@{a}10]"},
                                  {"[2@{a}8]", "[2@{a}4+4]"},
+                                 {"[2@{a}9]", "[2@{a}8+1]"},  // no view of the array says these
                                  {"[3{b}5+2, 2]", "[3{b}5+2, 2]"},
                                  {"[3{b}7<1,0>]", "[3{b}7<1,0>]"}}) {
     const Solved it = solve("a:2,b:3", from, to);
@@ -159,6 +160,7 @@ TEST(Dealt, addends_of_several_boxes_stay_where_they_are_held) {
   EXPECT_GT(costs("sum{b}[2@{a}8, 3]", "sum{b}[1@{a}8, 3]"), 0);
   EXPECT_GT(costs("sum{b}[2@{a}8, 3]", "sum{b}[8, 3]"), 0);
   EXPECT_GT(costs("sum{b}[4{a}4+4]", "sum{b}[4{a}8]"), 0);
+  EXPECT_GT(costs("sum{b}[2@{a}9, 3]", "sum{b}[1@{a}9, 3]"), 0);
 }
 
 TEST(Dealt, what_cannot_be_said_is_refused) {

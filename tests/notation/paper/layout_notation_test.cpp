@@ -105,6 +105,8 @@ TEST(LayoutNotation, layouts_print_as_the_first_spelling_that_says_them) {
             "[(0,1,2)*(0,1,2,5)@(0,1,2,3,0,2){p}10]");
   EXPECT_EQ(printed("[(0,1,2)*(0,1,5)@(0,1,2,3){p}10]"), "[(0,1,5,6,10){p}10]");
   EXPECT_EQ(printed("[(0,2)*(0,1,5)@(0,1){p}10]"), "[(0,2)*(0,1,5)@{p}10]");
+  // The last two chunks alone are in turn.
+  EXPECT_EQ(printed("[(0,1,2)*(0,1,5)@(1,0,2,3){p}10]"), "[(0,1,2)*(0,1,5)@(1,0,2,3){p}10]");
   EXPECT_EQ(printed("[(0,1,2)*(0,5)@(0,2){p}10]"), "[(0,5,5,10,10){p}10]");
 }
 

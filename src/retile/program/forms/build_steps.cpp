@@ -285,8 +285,8 @@ void Builder::step(const StepDraft& step) {
   Step out;
   out.op = op(step);
   out.claims = claims(step);
-  if (out.claims.map && out.claims.map->addends()) {
-    addition_ = out.claims.map->addends()->addition;
+  if (out.claims.map) {
+    if (const auto own = addition_of(*out.claims.map)) addition_ = own;
   }
   program_.steps.push_back(std::move(out));
 }

@@ -271,7 +271,7 @@ class Writer {
     std::string end;
     for (std::size_t x = 0; x < module_.parameters; ++x) {
       const Layout& of = layout(x);
-      const Addition addition = addition_of(of).value_or(Addition::sum);
+      const Addition addition = addition_or_sum(of);
       wholes.push_back({fmt::format("p{}", x), {of.global()}});
       begin += fmt::format("  num *p{0} = whole({0}, {1}, {2}, {3});\n", x, of.global_size(),
                            of.addend_count(), emit::c_operation(addition));
@@ -308,7 +308,7 @@ class Writer {
     for (std::size_t d = 0; d < values_[returned()].shapes.size(); ++d) {
       out += (d > 0 ? ", " : "") + braces(with_rank(values_[returned()].shapes[d], rank_, 1));
     }
-    const Addition addition = addition_of(of).value_or(Addition::sum);
+    const Addition addition = addition_or_sum(of);
     return fmt::format(
                "enum {{ ADDENDS = {}, BOXES = {}, ROWS = {}, FIRST_DIM = {}, HAS_FUNCTIONS = {} "
                "}};\n"

@@ -267,7 +267,7 @@ class Parameters {
   template <typename A>
   auto whole(const A& a, std::size_t x, const Layout& layout, Size position) const {
     auto out = a.of(drawn(x, 0, position));
-    const Addition addition = addition_of(layout).value_or(Addition::sum);
+    const Addition addition = addition_or_sum(layout);
     const auto negative = [&a](const auto& p) { return a.sub(a.from(0), p); };
     for (Size k = 1; k < layout.addend_count(); ++k) {
       const auto next = a.of(drawn(x, k, position));
