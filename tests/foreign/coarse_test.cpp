@@ -681,6 +681,26 @@ TEST(Coarse, reshapes_that_cross_are_those_of_all_elements) {
   EXPECT_LT(counts.right, counts.cases);
 }
 
+TEST(Coarse, sums_that_are_right_in_the_first_place_of_a_cell_alone_are_wrong) {
+  const std::string text = R"(HloModule turned, num_partitions=2
+%add (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %sum = f32[] add(%x, %y)
+}
+ENTRY %main_spmd (param: f32[4,4]) -> f32[4,4] {
+  %param = f32[4,4] parameter(0), sharding={devices=[1,1,2]<=[2] last_tile_dims={unreduced}}
+  %sum = f32[4,4] all-reduce(%param), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=%add
+  ROOT %turned = f32[4,4] transpose(%sum), dimensions={1,0}, sharding={replicated}
+}
+)";
+  Counts counts;
+  compare({testing::function_of(text), testing::layout("sum{x}[4, 4]", "x:2"),
+           testing::layout("[4, 4]", "x:2"), text},
+          counts);
+  EXPECT_EQ(counts.right, 0);
+}
+
 TEST(Coarse, numbers_that_wrap_are_no_places) {
   Counts counts;
   for (const Size bound : {127, 100, 33, 0, -1, -100}) {
