@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "builder.h"
+#include "retile/core/layout_facts.h"
 #include "retile/core/names.h"
 #include "retile/text/words.h"
 #include "tables.h"
