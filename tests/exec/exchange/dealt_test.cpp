@@ -147,6 +147,7 @@ TEST(Dealt, equal_ends_need_no_exchange) {
     EXPECT_EQ(it.plan.cost, 0);
     EXPECT_TRUE(it.plan.optimal);
     EXPECT_EQ(it.plan.resident, it.plan.bound) << "there is no second tile";
+    EXPECT_EQ(smallest_feasible_bytes(it.plan.problem, 4).value(), 4 * it.plan.bound);
   }
   EXPECT_TRUE(solve("a:2,b:3", "[2@{a}9]", "[1@{a}9]").plan.exchange.has_value());
 }
