@@ -7,11 +7,13 @@ execute_process(
 if(failed)
   message(FATAL_ERROR "${output}")
 endif()
+set(build "${CMAKE_COMMAND}" --build "${WORK}" --target bin/retile)
 if(DRY)
-  set(dry -- -n)
+  find_program(NINJA NAMES ninja ninja-build REQUIRED)
+  set(build "${NINJA}" -C "${WORK}" -t commands bin/retile)
 endif()
 execute_process(
-  COMMAND "${CMAKE_COMMAND}" --build "${WORK}" --target bin/retile ${dry}
+  COMMAND ${build}
   OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${output}")

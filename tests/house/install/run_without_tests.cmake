@@ -20,8 +20,10 @@ endforeach()
 if(NOT targets)
   message(FATAL_ERROR "the preset release builds nothing")
 endif()
+# A dry run would end at the files that are looked for anew, and with 0 whatever the targets are.
+find_program(NINJA NAMES ninja ninja-build REQUIRED)
 execute_process(
-  COMMAND "${CMAKE_COMMAND}" --build "${WORK}" --target ${targets} ${CONTROL} -- -n
+  COMMAND "${NINJA}" -C "${WORK}" -t commands ${targets} ${CONTROL}
   OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${output}")
