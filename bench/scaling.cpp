@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "modules.h"
+#include "retile/core/layout_facts.h"
 #include "retile/exec/mpi/environment.h"
 #include "retile/exec/mpi/executor.h"
 #include "retile/exec/npy/splitmix.h"
@@ -136,9 +137,7 @@ class Move {
             retile::mpi::make_executor(processes, program_, element.bytes, options_of(program_)),
             "a redistribution")) {
     if (program_.to.addend_count() > 1) give_up("what arrives has addends, so it is not compared");
-    const auto addition =
-        program_.from.addends() ? program_.from.addends()->addition : retile::Addition::sum;
-    if (addition != retile::Addition::sum) give_up("only sums are compared");
+    if (addition_or_sum(program_.from) != retile::Addition::sum) give_up("only sums are compared");
     for_each(
         program_.from, mover_->input(processes.process()),
         [&](Size at, Size addend, float& x) { x = number(at) * static_cast<float>(addend + 1); });

@@ -476,8 +476,7 @@ std::vector<std::vector<Stretch>> Layout::stretches(Size device) const {
 std::vector<TilePart> Layout::parts(Size device) const {
   if (in_boxes_) {
     Box box = this->box(device);
-    const auto& extent = box.extent;
-    if (std::find(extent.begin(), extent.end(), Size{0}) != extent.end()) return {};
+    if (box.is_empty()) return {};
     std::vector<TilePart> whole(1);
     whole.front() = {Shape(rank(), 0), std::move(box)};
     return whole;

@@ -57,6 +57,14 @@ class PairCommands(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("ends with 0 before and 1 after", done.stdout)
 
+    def test_what_both_refuse_is_no_time(self):
+        sides = self.program("before", "exit 2"), self.program("after", "exit 2")
+        done = subprocess.run(
+            [sys.executable, ROOT / "bench/pair_commands.py", *sides, "--rounds", "1", "--only", "check, the corpus"],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ends with 2 before and 2 after", done.stdout)
+
     def test_what_takes_longer_has_a_larger_ratio(self):
         busy = "k=0; while [ $k -lt {} ]; do k=$((k + 1)); done; echo right"
         sides = self.program("quick", busy.format(60000)), self.program("slow", busy.format(240000))
