@@ -119,6 +119,33 @@ class Addends(Case):
                     self.assertEqual(retile("check", "-", stdin=text).returncode, 1, text)
                     self.assertEqual(oracle(text)[0], 1, text)
 
+    def test_plans_have_certificates_along_one_dimension(self):
+        """The plan itself gathers along two dimensions at once."""
+        problem = ("--mesh", "x:2,y:2,z:2", "sum{z}[8{x}16, 8{y}16]", "[16, 16]")
+        self.assertIn("allgather_dims", retile("lower", *problem).stdout)
+        certificate = retile("plan", *problem, "--certificate", "-")
+        self.assertEqual(certificate.returncode, 0, certificate.stderr)
+        done = subprocess.run([ORACLE, "certify"], input=certificate.stdout, capture_output=True, text=True, check=False)
+        lines = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+        self.assertEqual((done.returncode, lines["certified"], lines["lower_bound"], lines["optimal"]), (0, "true", "352", "true"))
+
+    def test_sums_are_added_up_before_everything_is_gathered(self):
+        """What the plan is compared with, in elements: an allreduce costs two tiles, an allgather the gathered tile."""
+        gathers = "gathering everything, then slicing: cost "
+        for problem, line in (
+            (("x:4,y:2", "sum{x}[8{y}16, 4]", "[16, 4]"), f"adding up, {gathers}128, height 64"),
+            (("x:2,y:2", "sum{x}[8, 8{y}16]", "sum{y}[8, 8{x}16]"), f"{gathers}128, height 128"),
+            (("x:2,y:2", "stack{x}[8, 8{y}16]", "stack{x}[4{y}8, 16]"), f"{gathers}128, height 128"),
+        ):
+            with self.subTest(problem):
+                self.assertIn(f"\n{line}\n", retile("plan", "--explain", "--mesh", *problem).stdout)
+        peer = json.loads(retile("explain", "--json", "--mesh", "x:4,y:2", "sum{x}[8{y}16, 4]", "[16, 4]").stdout)["peer"]
+        self.assertEqual((peer["does"], peer["cost"]), ("adding up, gathering everything, then slicing", 128))
+
+    def test_exchanges_that_add_say_so(self):
+        for ends, words in ((("sum{x}[3]", "[1~{x}3]"), "its new tile, addend by addend, and"), (("[4~{x}10]", "[3{x}10]"), "its new tile, and")):
+            self.assertIn(f"\nevery device receives what it lacks of {words} nothing else\n", retile("plan", "--explain", "--mesh", "x:4", *ends).stdout)
+
     def test_types_are_refused_where_they_are_wrong(self):
         for text, (message, mark, column) in REFUSED.items():
             with self.subTest(text):

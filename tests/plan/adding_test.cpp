@@ -9,6 +9,7 @@
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/certificate.h"
+#include "retile/plan/lacking.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
 
@@ -244,6 +245,22 @@ TEST(Adding, the_certificate_of_the_second_example) {
   // A bound that is not above the new tile needs no line.
   EXPECT_EQ(to_text(certify(right("x:2,y:2", "sum{x}[8]", "sum{y}[8]")).value()),
             "lower_bound 8\n");
+}
+
+TEST(Adding, certificates_are_of_steps_along_one_dimension) {
+  const auto problem = adding("x:2,y:2,z:2", "sum{z}[8{x}16, 8{y}16]", "[16, 16]");
+  const PlanOptions several{.steps = Scope::several_dims};
+  EXPECT_EQ(plan(problem, several).value().cost, 320);
+  const PlanOptions options = certifiable(problem, several);
+  EXPECT_EQ(options.steps, Scope::one_dim);
+  EXPECT_EQ(certify(plan(problem, options).value()).value().lower_bound, 352);
+  const auto array = adding("x:2,y:2", "[8{x}16, 8{y}16]", "[16, 16]");
+  EXPECT_EQ(certifiable(array, several).steps, Scope::several_dims);
+}
+
+TEST(Adding, what_is_received_whatever_the_steps_is_known_of_arrays_alone) {
+  EXPECT_EQ(least_received(adding("x:2", "[8{x}16]", "[16]")), Size{8});
+  EXPECT_EQ(least_received(adding("x:2", "sum{x}[16]", "[16]")), std::nullopt);
 }
 
 TEST(Adding, a_certificate_has_a_limit) {

@@ -126,7 +126,7 @@ class Package:
         self.python = (stable or found)[-1][1]  # the oldest that the stable interface is for
         self.second = stable[0][1] if len(stable) > 1 else None
         self.older = next((python for version, python in found if version < (3, 12) and has_headers(python)), None)
-        self.kind = ""  # of the wheel, as part of the names of its folders
+        self.kind = ""  # of the wheel, as part of the names of its folders: tests that build one run side by side
 
     def wheels(self):
         return self.place / f"{self.kind}wheel"
@@ -194,7 +194,7 @@ def wheel_of_rooms(it):
                            "cmake.define.CMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1",
                            *launcher(), f"build-dir={it.place}/{it.kind}objects", sources=it.source)
     say(f"{wheel.name}: {wheel.stat().st_size} bytes")
-    look_at(wheel, it.place / "look")
+    look_at(wheel, it.place / f"{it.kind}look")
     return wheel
 
 
@@ -267,11 +267,12 @@ def whole(it):
     for name in filter(None, files):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(it.source / name, copy / name)
+    it.kind = "whole-"  # other tests install the wheel of the rooms meanwhile
     began = time.monotonic()
     wheel = it.build_wheel(*launcher(), sources=copy)
     say(f"{wheel.name}: {wheel.stat().st_size} bytes, built in {time.monotonic() - began:.0f} s")
-    look_at(wheel, it.place / "look")
-    must([it.user("bare", packages=()), "-c", SMOKE])
+    look_at(wheel, it.place / f"{it.kind}look")
+    must([it.user("whole-bare", packages=()), "-c", SMOKE])
 
 
 TRACED = ("product", "attention", "softmax", "stencil", "convolution")

@@ -67,6 +67,16 @@ TEST(Judge, steps_may_make_addends_of_an_array) {
   EXPECT_EQ(made(" {\nunreduce groups=[[0,1]] add=max\n}", "max{d}[4]"), "undecided");
 }
 
+TEST(Judge, steps_make_no_other_addends_of_addends) {
+  const auto moved = [](const std::string& from, const std::string& to) {
+    return ours("retile.spmd/1\nmesh d:2,e:2\nfn main(x : " + from + ") -> " + to +
+                "\ny = redistribute x as " + to + " {\nallpermute source=[0,1,2,3]\n}\nreturn y\n");
+  };
+  EXPECT_EQ(moved("sum{d}[4]", "sum{d}[4]"), "right");
+  EXPECT_EQ(moved("sum{d}[4]", "max{d}[4]"), "refused");
+  EXPECT_EQ(moved("sum{d}[4]", "sum{d,e}[4]"), "refused");
+}
+
 TEST(Judge, what_nobody_holds_is_no_zero) {
   const std::string text = R"(retile.spmd/1
 mesh d:2

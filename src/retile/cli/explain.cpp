@@ -14,7 +14,6 @@
 #include "retile/cli/report.h"
 #include "retile/cli/validate_folder.h"
 #include "retile/cli/verb.h"
-#include "retile/core/layout_facts.h"
 #include "retile/core/names.h"
 #include "retile/emit/emit.h"
 #include "retile/foreign/ends.h"
@@ -290,6 +289,7 @@ struct Explanation {
 Peer gathering(const Question& question, const Plan& plan) {
   const Baseline baseline = gather_everything(plan);
   return {.text = question.replicates ? "XLA gathers everything, then slices"
+                  : baseline.adds     ? "adding up, gathering everything, then slicing"
                                       : "gathering everything, then slicing",
           .cost = baseline.cost,
           .height = baseline.height};
@@ -312,13 +312,6 @@ std::string peer_text(const Peer& peer, Size element_bytes) {
 
 /// Whether nothing is proved of the cost of a plan that has one.
 bool is_unproved(const Plan& plan) { return !plan.optimal && plan.scope == Scope::any; }
-
-/// The most elements that some device receives, whatever the steps are (docs/ledger/statements.md, U3);
-/// nothing where that is not known.
-std::optional<Size> least_received(const Problem& problem) {
-  if (addition_of(problem.from, problem.to)) return std::nullopt;
-  return most_lacking(problem, most_looked_at);
-}
 
 std::string proof_text(const Plan& plan, const Question& question) {
   if (!is_unproved(plan)) {

@@ -9,7 +9,6 @@
 #include "retile/cli/network.h"
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
-#include "retile/core/layout_facts.h"
 #include "retile/draw/svg.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/certificate.h"
@@ -176,10 +175,7 @@ Outcome work_on(const PlanArguments& arguments) {
   const Result<Problem> problem = arguments.problem.read(true);
   if (!problem) return failed(problem.error());
   if (arguments.network) return plan_on_network(arguments, *problem, *options);
-  // Certificates of sums are of steps along one dimension.
-  if (arguments.certificate && addition_of(problem->from, problem->to)) {
-    options->steps = Scope::one_dim;
-  }
+  if (arguments.certificate) *options = certifiable(*problem, *options);
   const Result<Plan> planned = plan(*problem, *options);
   if (!planned) {
     if (planned.error().code == Code::infeasible) {

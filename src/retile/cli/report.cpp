@@ -285,7 +285,7 @@ std::string exchange_explanation(const Plan& plan) {
       "\nwhy: {}\nevery device receives what it lacks of its new tile{}, and nothing else\n"
       "memory: a device holds its old tile and its new one, the larger of them at most {} "
       "elements{}\n",
-      plan.exchange->reason, plan.problem.from.addends() ? ", addend by addend" : "", plan.bound,
+      plan.exchange->reason, plan.exchange->of_addends ? ", addend by addend" : "", plan.bound,
       least && *least < plan.bound
           ? fmt::format(", on one device {}; no step makes any other tile", *least)
           : "");
@@ -529,16 +529,18 @@ std::string plan_explanation(const Plan& plan, const std::string& traffic) {
       plan.resident);
   const Baseline baseline = gather_everything(plan);
   if (!baseline.is_known) return text;
-  text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
+  text += fmt::format("{}gathering everything, then slicing: cost {}{}, height {}\n",
+                      baseline.adds ? "adding up, " : "",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,
                       baseline.height);
   return text;
 }
 
 Baseline gather_everything(const Plan& plan) {
-  const Layout& from = plan.problem.from;
-  Baseline baseline{.height = asked(plan).from.global_size()};
-  if (plan.uneven || plan.exchange || !plan.legs.empty() || from.addends()) return baseline;
+  const auto& [from, to] = std::tie(plan.problem.from, plan.problem.to);
+  Baseline baseline{.adds = from.addend_count() != to.addend_count(),
+                    .height = asked(plan).from.global_size()};
+  if (plan.uneven || plan.exchange || !plan.legs.empty()) return baseline;
   baseline.is_known = true;
   std::vector<Size> factors;
   for (const Cuts& cuts : from.cuts()) factors.push_back(cuts.count());
@@ -547,6 +549,10 @@ Baseline gather_everything(const Plan& plan) {
   const Prices prices = prices_of(plan.problem, plan.options);
   Wide cost = 0;
   Wide tile = from.tile_size();
+  // Tiles are smallest before anything is gathered.
+  if (baseline.adds) {
+    cost += prices.allreduce(tile, from.addend_count() / to.addend_count()) * prices.element();
+  }
   for (const Size factor : factors) {
     if (factor == 1) continue;
     cost += prices.allgather(tile, factor) * prices.element();

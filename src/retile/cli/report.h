@@ -33,10 +33,10 @@ namespace retile::cli {
 [[nodiscard]] std::vector<std::string> step_labels(const Plan& plan);
 
 /// Cost and height of allgathers that replicate the whole array, after which every device slices
-/// out its tile.
+/// out its tile. Addends are added up before that, as far as they are to be.
 struct Baseline {
-  /// Not where tiles are not all alike, nor where there are addends.
-  bool is_known = false;
+  bool is_known = false;  ///< not where tiles are not all alike
+  bool adds = false;
   std::optional<Size> cost = {};  ///< nothing where it is beyond 2^63, or not known
   Size height = 0;
 };

@@ -9,8 +9,13 @@ Result<Layout> addends_as_dimension(const Layout& layout) {
   return layout.addends() ? layout.stacked(layout.addend_count()) : layout;
 }
 
+TileMap addend_numbers(const Layout& layout) {
+  return layout.addends() ? layout.addends()->numbers
+                          : TileMap::make(layout.devices(), {{}}).value();
+}
+
 std::vector<Digit> addend_digits(const Layout& layout) {
-  return layout.addends() ? layout.addends()->numbers.digits().front() : std::vector<Digit>();
+  return addend_numbers(layout).digits().front();
 }
 
 std::optional<Renaming> renamed_to_digits(const Layout& from, const Layout& to) {

@@ -37,6 +37,8 @@ namespace retile {
 /// The layout with its addends as a last dimension (Layout::stacked), itself where it has none.
 /// Precondition (asserted): where it has some, all tiles are alike and digits count them.
 [[nodiscard]] Result<Layout> addends_as_dimension(const Layout& layout);
+/// Which addend every device has, along one dimension; number 0 where there are none.
+[[nodiscard]] TileMap addend_numbers(const Layout& layout);
 /// The digits of the device number that count the addends, minor to major; none where there are none.
 /// Precondition: addends that digits count.
 [[nodiscard]] std::vector<Digit> addend_digits(const Layout& layout);

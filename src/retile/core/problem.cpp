@@ -63,6 +63,10 @@ Result<void> check_addends(const Layout& from, const Layout& to) {
       fmt::format("{} addends cannot be added up to {}: their number must divide", before, after));
 }
 
+Result<void> check_written_addends(const Layout& from, const Layout& to) {
+  return from.addends() ? check_addends(from, to) : Result<void>{};
+}
+
 Result<Problem> Problem::make(Layout from, Layout to) {
   if (from.devices() != to.devices()) {
     return refuse({.code = Code::bad_argument,

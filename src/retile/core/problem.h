@@ -59,6 +59,8 @@ struct Problem {
 /// addends of `to` are groups of those of `from`, all of one size. A stack stays as it is.
 /// \error infeasible
 [[nodiscard]] Result<void> check_addends(const Layout& from, const Layout& to);
+/// The same where somebody has written the steps: those may make addends of an array.
+[[nodiscard]] Result<void> check_written_addends(const Layout& from, const Layout& to);
 
 /// A refusal without a place, and the dimension that it is about.
 struct ShapeViolation {

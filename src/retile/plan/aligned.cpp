@@ -17,6 +17,7 @@
 #include "retile/core/collective_cost.h"
 #include "retile/plan/joined_steps.h"
 #include "retile/plan/lacking.h"
+#include "retile/plan/method.h"
 #include "retile/plan/nesting.h"
 
 namespace retile {

@@ -8,16 +8,6 @@
 
 namespace retile {
 
-/// How problems of one sort are planned.
-struct PlanMethod {
-  /// As plan().
-  Result<Plan> (*plan)(const Problem& problem, const PlanOptions& options);
-  /// As smallest_feasible_bytes(). \param options  without a memory limit
-  Result<Size> (*smallest)(const Problem& problem, const PlanOptions& options);
-};
-/// That of types of the paper where both ends are such, of a problem without addends; else the other one.
-[[nodiscard]] PlanMethod method_of(const Problem& problem, const PlanMethod& other);
-
 /// As plan(), of a problem whose ends are even and compact, without addends.
 /// \param ties  whether to look for one that costs as much and sends less; on tiles cut off at the end of an
 ///     array it may cost more

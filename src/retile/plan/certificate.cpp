@@ -14,7 +14,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/plan/cost_model.h"
-#include "retile/plan/reduce_certificate.h"
+#include "retile/plan/method.h"
 
 namespace retile {
 
@@ -298,6 +298,21 @@ class Prover {
 
 }  // namespace
 
+Result<Certificate> certify_types(const Plan& plan, const CertificateOptions& options) {
+  if (plan.options.steps == Scope::several_dims && plan.scope != Scope::one_dim) {
+    return Certificate{.lower_bound = plan.lower_bound,
+                       .scope = Scope::several_dims,
+                       .potentials = {},
+                       .refutations = {}};
+  }
+  return Prover(plan, options).run();
+}
+
+PlanOptions certifiable(const Problem& problem, PlanOptions options) {
+  options.steps = methods_of(problem).certified.value_or(options.steps);
+  return options;
+}
+
 Result<Certificate> certify(const Plan& plan, const CertificateOptions& options) {
   if (plan.options.cost_model != CostModel::paper || plan.options.memory_limit_bytes) {
     return refuse({.code = Code::unsupported,
@@ -321,14 +336,7 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
         {.code = Code::limit_reached,
          .message = fmt::format("a certificate is for at most {} devices", most_devices)});
   }
-  if (plan.problem.from.addends()) return certify_adding(plan, options);
-  if (plan.options.steps == Scope::several_dims && plan.scope != Scope::one_dim) {
-    return Certificate{.lower_bound = plan.lower_bound,
-                       .scope = Scope::several_dims,
-                       .potentials = {},
-                       .refutations = {}};
-  }
-  return Prover(plan, options).run();
+  return methods_of(plan.problem).certify(plan, options);
 }
 
 std::string to_text(const Certificate& certificate) {

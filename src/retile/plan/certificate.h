@@ -64,6 +64,9 @@ struct CertificateOptions {
 /// \paper S1, S3, S4, S13, PS1, PS5 (docs/ledger/statements.md); Theorems 6.4, 6.5
 [[nodiscard]] Result<Certificate> certify(const Plan& plan, const CertificateOptions& options = {});
 
+/// The options for a plan that certify() takes: those of addends are of steps along one dimension.
+[[nodiscard]] PlanOptions certifiable(const Problem& problem, PlanOptions options);
+
 /// The lines `scope`, `lower_bound`, `potential`, `refuted` and `addends`, which stand behind the plan's Program
 /// (`certificate_text` in retile/program/forms/text.h).
 [[nodiscard]] std::string to_text(const Certificate& certificate);

@@ -38,9 +38,11 @@
 #include "retile/plan/joined_steps.h"
 #include "retile/plan/joint_search.h"
 #include "retile/plan/lacking.h"
+#include "retile/plan/method.h"
 #include "retile/plan/paths.h"
 #include "retile/plan/realise.h"
 #include "retile/plan/reduce.h"
+#include "retile/plan/reduce_certificate.h"
 #include "retile/plan/weak_search.h"
 
 namespace retile {
@@ -477,16 +479,6 @@ Result<std::optional<Choice>> choose(const Task& task) {
 }
 
 /// A problem whose ends are digits of the device number, and who its devices are.
-struct Renamed {
-  /// Nothing where no device needs another name: then it is the problem asked for.
-  std::optional<Problem> other;
-  std::optional<DeviceTable> device_at;
-
-  [[nodiscard]] const Problem& problem(const Problem& asked) const {
-    return other ? *other : asked;
-  }
-};
-
 /// The problem with its devices renamed so that both ends are digits of the device number: by the
 /// positions of one of them, as all that the planner does happens to positions. Nothing where that
 /// does not help the other end.
@@ -860,11 +852,46 @@ Result<Size> smallest_feasible_types(const Problem& problem, const PlanOptions& 
   return static_cast<Size>(least) * options.element_bytes;
 }
 
+/// Addends are digits of the numbers that the devices have.
+std::optional<Renamed> not_renamed(const Problem& /*problem*/) { return Renamed{}; }
+
+/// Every element that a device lacks (docs/ledger/statements.md, U3).
+std::optional<Size> received_of_array(const Problem& problem) {
+  return most_lacking(problem, most_looked_at);
+}
+/// Not known of addends.
+std::optional<Size> received_of_addends(const Problem& /*problem*/) { return std::nullopt; }
+
 }  // namespace
 
-PlanMethod method_of(const Problem& problem, const PlanMethod& other) {
-  constexpr PlanMethod of_types{plan_types, smallest_feasible_types};
+constinit const PlanMethod method_of_types{plan_types, smallest_feasible_types};
+
+PlanMethod method_of(const Problem& problem, const PlanMethod& other, const PlanMethod& of_types) {
   return are_paper_types(problem.from, problem.to) ? of_types : other;
+}
+
+const Methods& methods_of(const Problem& problem) {
+  static const Methods array{
+      .of_types = method_of_types,
+      .other = {plan_uneven, smallest_feasible_uneven},
+      .renamed = in_digits,
+      .certify = certify_types,
+      .certified = std::nullopt,
+      .received = received_of_array,
+  };
+  static const Methods addends{
+      .of_types = adding_in_steps,
+      .other = adding_at_once,
+      .renamed = not_renamed,
+      .certify = certify_adding,
+      .certified = Scope::one_dim,
+      .received = received_of_addends,
+  };
+  return addition_of(problem.from, problem.to) ? addends : array;
+}
+
+std::optional<Size> least_received(const Problem& problem) {
+  return methods_of(problem).received(problem);
 }
 
 namespace {
@@ -900,19 +927,17 @@ struct PlannedBy {
 };
 
 PlannedBy planned_by(const Problem& problem) {
-  if (addition_of(problem.from, problem.to)) {
-    return {{plan_adding, smallest_feasible_adding}};
-  }
-  constexpr PlanMethod uneven{plan_uneven, smallest_feasible_uneven};
-  auto renamed = in_digits(problem);
-  if (!renamed) return {uneven};
-  const PlanMethod method = method_of(renamed->problem(problem), uneven);
+  const Methods& methods = methods_of(problem);
+  auto renamed = methods.renamed(problem);
+  if (!renamed) return {methods.other};
+  const PlanMethod method = method_of(renamed->problem(problem), methods.other, methods.of_types);
   return {method, *std::move(renamed)};
 }
 
 /// A plan but for what a bound of 0 says of all steps.
 Result<Plan> plan_of_kind(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
+  if (auto good = check_addends(problem.from, problem.to); !good) return refuse(good.error());
   if (const auto viewed = problem_viewed(problem)) {
     auto made = plan_of_kind(*viewed, options);
     if (made && !made->exchange) return seen_from_array(*std::move(made), problem);
@@ -942,6 +967,7 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
 Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes, bool collectives,
                                      Scope steps) {
   if (auto good = check_element(element_bytes); !good) return refuse(good.error());
+  if (auto good = check_addends(problem.from, problem.to); !good) return refuse(good.error());
   const PlanOptions options{
       .element_bytes = element_bytes, .collectives = collectives, .steps = steps};
   if (const auto viewed = problem_viewed(problem)) {

@@ -110,8 +110,9 @@ struct PlanOptions {
 /// to those that need it. Nobody receives what it holds already, and nobody holds more than its two
 /// ends (docs/ledger/statements.md, U3).
 struct PlannedExchange {
-  std::string reason;  ///< why collectives do not do
-  Shape tile;          ///< the largest extents of the new tiles
+  std::string reason;       ///< why collectives do not do
+  Shape tile;               ///< the largest extents of the new tiles
+  bool of_addends = false;  ///< every addend is brought
 };
 
 /// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,

@@ -19,7 +19,6 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/digits.h"
-#include "retile/core/layout_facts.h"
 #include "retile/core/primes.h"
 #include "retile/core/tile_stretches.h"
 #include "retile/plan/cost_model.h"
@@ -389,7 +388,7 @@ Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
   Plan out;
   out.problem = problem;
   out.options = options;
-  out.exchange = PlannedExchange{reason, problem.to.tile()};
+  out.exchange = PlannedExchange{reason, problem.to.tile(), true};
   const auto [least, most] = std::minmax({problem.from.tile_size(), problem.to.tile_size()});
   out.height = out.bound = most;
   out.valley = least;
@@ -399,17 +398,11 @@ Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
   return out;
 }
 
-}  // namespace
-
-Result<Plan> plan_adding(const Problem& problem, const PlanOptions& options) {
-  if (auto good = check_addends(problem.from, problem.to); !good) return refuse(good.error());
-  return are_paper_types(problem.from, problem.to) ? plan_steps(problem, options)
-                                                   : plan_exchange(problem, options);
-}
-
-Result<Size> smallest_feasible_adding(const Problem& problem, const PlanOptions& unlimited) {
+/// The least limit under which there is a plan.
+template <Result<Plan> (*plan)(const Problem&, const PlanOptions&)>
+Result<Size> smallest_feasible(const Problem& problem, const PlanOptions& unlimited) {
   PlanOptions options = unlimited;
-  Result<Plan> made = plan_adding(problem, options);
+  Result<Plan> made = plan(problem, options);
   if (!made) return refuse(made.error());
   // A plan under a limit needs less than the one before it, until there is none.
   while (true) {
@@ -419,11 +412,16 @@ Result<Size> smallest_feasible_adding(const Problem& problem, const PlanOptions&
                      .message = "the smallest feasible limit does not fit in 63 bits"});
     }
     options.memory_limit_bytes = *bytes - 1;
-    Result<Plan> next = plan_adding(problem, options);
+    Result<Plan> next = plan(problem, options);
     if (!next && next.error().code == Code::infeasible) return *bytes;
     if (!next) return refuse(next.error());
     made = std::move(next);
   }
 }
+
+}  // namespace
+
+constinit const PlanMethod adding_in_steps{plan_steps, smallest_feasible<plan_steps>};
+constinit const PlanMethod adding_at_once{plan_exchange, smallest_feasible<plan_exchange>};
 
 }  // namespace retile

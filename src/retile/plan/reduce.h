@@ -1,18 +1,14 @@
 // Plans of problems with addends. Private to this room.
 #pragma once
 
-#include "retile/core/problem.h"
-#include "retile/plan/plan.h"
+#include "retile/plan/method.h"
 
 namespace retile {
 
-/// As plan(), of a problem of which an end has addends.
-[[nodiscard]] Result<Plan> plan_adding(const Problem& problem, const PlanOptions& options);
-
-/// As smallest_feasible_bytes(), likewise.
-/// \param options  without a memory limit
+/// Of steps, between types of the paper.
 /// \error limit_reached
-[[nodiscard]] Result<Size> smallest_feasible_adding(const Problem& problem,
-                                                    const PlanOptions& options);
+extern const PlanMethod adding_in_steps;
+/// Of one exchange, between all others.
+extern const PlanMethod adding_at_once;
 
 }  // namespace retile

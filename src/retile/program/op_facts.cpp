@@ -100,6 +100,8 @@ Size group_size(const OpFacts& facts) {
   return facts.pieces == nullptr ? 1 : std::get<PartList>(*facts.pieces).parts;
 }
 
+Size members_added(const OpFacts& facts) { return facts.add ? group_size(facts) : 1; }
+
 Size moved_extent(const OpFacts& facts, const Shape& tile, std::size_t dim) {
   const bool is_cut = !facts.cuts.empty() && facts.cuts.front() == dim;
   return is_cut ? tile[dim] / group_size(facts) : tile[dim];

@@ -42,6 +42,10 @@ struct OpFacts {
 /// Number of pieces or members of a step that has groups or parts; 1 for others. Precondition: applicable.
 [[nodiscard]] Size group_size(const OpFacts& facts);
 
+/// Number of members whose elements it adds up, or whose addends it makes; 1 where nothing is added. Precondition:
+/// applicable.
+[[nodiscard]] Size members_added(const OpFacts& facts);
+
 /// The extent, along a dimension, of what one device gets of another where all tiles have this shape.
 /// Precondition: the step is applicable, has a table, and is along one dimension.
 [[nodiscard]] Size moved_extent(const OpFacts& facts, const Shape& tile, std::size_t dim);

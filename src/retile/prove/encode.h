@@ -10,6 +10,7 @@
 #include "retile/core/cases.h"
 #include "retile/core/device_table.h"
 #include "retile/core/layout.h"
+#include "retile/core/layout_facts.h"
 #include "retile/program/apply.h"
 #include "retile/program/program.h"
 #include "retile/prove/digits.h"
@@ -214,8 +215,7 @@ std::vector<Number> Rules<Self>::global(const Layout& map, const Element& elemen
 
 template <typename Self>
 Number Rules<Self>::addend(const Layout& map, const Number& device) {
-  if (!map.addends()) return digits_.zero(1);
-  const TileMap& numbers = map.addends()->numbers;
+  const TileMap numbers = addend_numbers(map);
   return self().tile_number(numbers.digits().front(), self().position(numbers.order(), device));
 }
 

@@ -177,8 +177,7 @@ class Prover {
                               const Layout& map) {
     Size terms = map.addend_count();
     for (std::size_t k = known.steps; k < steps; ++k) {
-      if (!addition_of(program_.steps[k])) continue;
-      const auto more = checked_mul(terms, groups_of(program_.steps[k].op)->columns());
+      const auto more = checked_mul(terms, members_added(facts_of(program_.steps[k].op)));
       if (!more) return Decision::undecided;
       terms = *more;
     }

@@ -199,6 +199,7 @@ AddendData::AddendData(const Program& program, const ElementType& type, Addition
     : program_(program),
       type_(type),
       addition_(addition),
+      together_(program.array_to().addends() && addition != Addition::stack),
       addends_(program.array_from().addend_count()),
       exact_(exact_integers(type)),
       largest_(exact_ / std::min(addends_, exact_)) {}
@@ -293,7 +294,7 @@ std::optional<Size> AddendData::find_in_tile(Size device, std::span<const std::b
 }
 
 std::optional<Mismatch> AddendData::find_mismatch(Executor& executor, Buffer& buffer) const {
-  if (program_.array_to().addends() && addition_ != Addition::stack) {
+  if (together_) {
     const add::Adder adder = add::Adder::make(addition_, type_).value();
     return AddendTiles(
                executor, program_.array_to(), adder, [this](Size global) { return total(global); },

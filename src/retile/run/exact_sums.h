@@ -45,6 +45,8 @@ class AddendData {
   /// another process. Where it holds addends, devices that must hold the same are compared with the
   /// first of them, and what the addends make together with what it should be.
   [[nodiscard]] std::optional<Mismatch> find_mismatch(Executor& executor, Buffer& buffer) const;
+  /// Whether find_mismatch() needs the buffer.
+  [[nodiscard]] bool compares_together() const { return together_; }
 
  private:
   AddendData(const Program& program, const ElementType& type, Addition addition);
@@ -60,6 +62,7 @@ class AddendData {
   const Program& program_;
   ElementType type_;
   Addition addition_;
+  bool together_;  ///< the target holds addends, which only together are what they should be
   Size addends_;
   Size exact_;    ///< of floating types: all integers up to it are exact
   Size largest_;  ///< of floating types: the largest that is generated

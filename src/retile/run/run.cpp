@@ -223,7 +223,7 @@ void Runner::measure() {
   const ExecutorFigures figures = executor_.figures();
   const bool buffers = executor_.counts_processes();
   const bool files = source_.is_file() || source_.tiles() || !output_.empty() ||
-                     (addends_ && program_.array_to().addends());
+                     (addends_ && addends_->compares_together());
   const Size sums = comparison_ ? comparison_->held_bytes() : 0;
   const auto number = [](Size value) { return static_cast<std::uint64_t>(value); };
   const auto processes = static_cast<std::uint64_t>(processes_.processes());

@@ -487,9 +487,9 @@ class Reader {
             .rule = "Sec. 2.5"});
     }
     const bool has_steps = line().accept("{");
-    // Only steps that somebody wrote make addends of an array; `check` says whether they are right.
-    const bool makes_addends = has_steps && !from.layout().addends();
-    if (auto addends = check_addends(from.layout(), made_.layout()); !addends && !makes_addends) {
+    // Whether written steps make the right addends says `check`.
+    const auto check = has_steps ? check_written_addends : check_addends;
+    if (auto addends = check(from.layout(), made_.layout()); !addends) {
       fail_with(made_.place, addends.error());
     }
     if (has_steps) out.program = steps(from);

@@ -17,12 +17,13 @@ namespace {
 /// Ways to cut that are tried.
 constexpr std::size_t most_cuts = 4096;
 
+/// Of a sharding without addends.
 bool says(const std::string& sharding, const Shape& extents, const std::vector<Box>& boxes) {
   ShardingContext context;
   context.shape = extents;
   context.devices = static_cast<Size>(boxes.size());
   const auto read = parse_sharding(sharding, context);
-  return read && !read->layout.addends() && read->layout.boxes() == boxes;
+  return read && read->layout.boxes() == boxes;
 }
 
 /// The longest extent of a box along each dimension.

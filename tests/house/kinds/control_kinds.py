@@ -24,6 +24,7 @@ PLANTED = [
     ("addends", "cli/report.cpp", "if (layout.addends()) return;", "use(layout.addends()->count());"),
     ("addends", "lower/lower.cpp", "const bool adds = !addition_of(program_);", "const auto addition = addition_of(program_);"),
     ("addends", "emit/jax.cpp", "use(plan.from.addends() ? 1 : 2);", "use(layout.addend_count());"),
+    ("addends", "spmd/round.h", "use(layout.addend_count() > 1);", "use(layout.addend_count() > 12);"),
     ("addends", "run/run.cpp", "const bool one = good && layout.addends();", "use(addition_of(program_).value());"),
 ]
 # The same sort of file, counted and not.

@@ -286,9 +286,7 @@ void Builder::step(const StepDraft& step) {
   Step out;
   out.op = op(step);
   out.claims = claims(step);
-  if (out.claims.map) {
-    if (const auto own = addition_of(*out.claims.map)) addition_ = own;
-  }
+  if (out.claims.map && !addition_) addition_ = addition_of(*out.claims.map);
   program_.steps.push_back(std::move(out));
 }
 
