@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LONGEST_TEXT = 4 << 20  # bytes of foreign text
 REFUSED = 2  # exit code for input that cannot be read
 
 
@@ -82,15 +83,18 @@ class Side:
 
 
 def families(draw, before, work):
-    """(family, arguments, file for standard input). Texts are those that the program before makes, so both can read them."""
+    """(family, arguments, file for standard input or what makes it). Texts are those that the program before makes, so both can
+    read them; where it makes none, there is nothing to time."""
     count = 0
 
-    def made(arguments):
-        nonlocal count
-        count += 1
-        path = work / f"input{count}"
-        _, code = before.run(arguments, None, path)
-        return path if code == 0 else None
+    def made(arguments, longest=math.inf):
+        def make():
+            nonlocal count
+            count += 1
+            path = work / f"input{count}"
+            _, code = before.run(arguments, None, path)
+            return path if code == 0 and path.stat().st_size < longest else None
+        return make
 
     drawn = [(kind, draw.problem(mesh, kind)) for kind in ("even", "uneven", "sums") for mesh in MESHES for _ in range(3)]
     drawn += [(kind, draw.problem(mesh, kind)) for kind in ("even", "uneven", "sums") for mesh in LARGE_MESHES]
@@ -98,15 +102,11 @@ def families(draw, before, work):
         limits = ["--timeout", "60"]
         yield f"lower, {kind}", ["lower", *problem, *limits], None
         for word, options in ("", []), (", direct", ["--direct"]):
-            program = made(["lower", *problem, *options])
-            if program:
-                yield f"check, {kind}{word}", ["check", *limits], program
+            yield f"check, {kind}{word}", ["check", *limits], made(["lower", *problem, *options])
         _, mesh, start, end = problem
         ends = ["--mesh", mesh, "--from", start, "--to", end]
         for form, said in ("hlo", []), ("sdy", []), ("stablehlo", ends), ("mlir19", ends):  # the last two say no ends
-            text = made(["lower", *problem, "--as", form])
-            if text and text.stat().st_size < 4 << 20:
-                yield f"foreign text, {form}", ["check", *said, *limits], text
+            yield f"foreign text, {form}", ["check", *said, *limits], made(["lower", *problem, "--as", form], LONGEST_TEXT)
     programs = [json.loads(line) for line in (ROOT / "corpus/programs.jsonl").read_text(encoding="utf-8").splitlines()]
     joined = work / "corpus"
     joined.write_text("".join(one["text"] for one in programs if one["form"] == "program"), encoding="utf-8")
@@ -144,6 +144,8 @@ def main():
         print(f"retile --version: {1e3 * start[0]:.1f} -> {1e3 * start[1]:.1f} ms")
         for family, command, text in families(Draw(arguments.seed), sides[0], work):
             if arguments.only not in family:
+                continue
+            if callable(text) and not (text := text()):
                 continue
             seconds, codes, same = measure(sides, command, text, arguments.rounds, work)
             rows.setdefault(family, []).append((seconds, same, [str(word) for word in command]))

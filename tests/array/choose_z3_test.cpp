@@ -75,22 +75,49 @@ class Encoding {
   }
 
   /// Every order of digits on every variable.
-  void digit(std::size_t s, Cuts& cuts, std::size_t k, std::vector<Candidate>& out) {
-    if (k == digits_.size() || cuts.empty()) {
-      auto made = text::result_of([&] { return candidate(s, cuts); });
-      if (made) out.push_back(*std::move(made));
-      return;
-    }
+  void digit(Cuts& cuts, std::size_t k, std::vector<Cuts>& out) {
+    if (k == digits_.size() || cuts.empty()) return out.push_back(cuts);
     for (auto& cut : cuts) {
       const auto before = cut;
       const std::size_t has = before ? before->digits.size() : 0;
       for (std::size_t at = 0; at <= has; ++at) {
         cut = before.value_or(Cut{});
         cut->digits.insert(cut->digits.begin() + static_cast<std::ptrdiff_t>(at), digits_[k]);
-        digit(s, cuts, k + 1, out);
+        digit(cuts, k + 1, out);
       }
       cut = before;
     }
+  }
+  /// Whether a piece begins behind the end, so that a device has no work.
+  static bool has_empty_piece(const Statement& statement, const Cuts& cuts) {
+    bool out = false;
+    for (std::size_t v = 0; v < cuts.size(); ++v) {
+      Size pieces = 1;
+      if (cuts[v]) {
+        for (const Digit& digit : cuts[v]->digits) pieces *= digit.size;
+      }
+      const Size extent = statement.variables[v].extent;
+      const Size width = (extent + pieces - 1) / pieces;
+      out = out || (pieces - 1) * width >= extent;
+    }
+    return out;
+  }
+  /// Of those in which all devices have work, if there are some.
+  std::vector<Candidate> candidates_of(std::size_t s) {
+    const Statement& statement = all_.statements[s];
+    std::vector<Cuts> all;
+    Cuts none(statement.variables.size());
+    digit(none, 0, all);
+    std::vector<Cuts> full;
+    for (const Cuts& cuts : all) {
+      if (!has_empty_piece(statement, cuts)) full.push_back(cuts);
+    }
+    std::vector<Candidate> out;
+    for (const Cuts& cuts : full.empty() ? all : full) {
+      auto made = text::result_of([&] { return candidate(s, cuts); });
+      if (made) out.push_back(*std::move(made));
+    }
+    return out;
   }
   Candidate candidate(std::size_t s, const Cuts& cuts) {
     const Statement& statement = all_.statements[s];
@@ -115,9 +142,7 @@ class Encoding {
 
   void statement(std::size_t s) {
     const Statement& statement = all_.statements[s];
-    std::vector<Candidate> candidates;
-    Cuts cuts(statement.variables.size());
-    digit(s, cuts, 0, candidates);
+    const std::vector<Candidate> candidates = candidates_of(s);
     candidates_in_all_ += candidates.size();
     std::vector<std::size_t> use_of;
     const std::vector<Use> uses = uses_of(statement, use_of);
