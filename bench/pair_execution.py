@@ -4,7 +4,8 @@
     pair_execution.py BEFORE/bench AFTER/bench [--processes N] [--turns N] [--sizes KIB,..] [--rounds N] [--output FILE.json]
 
 A ratio is time after / time before of one contender on one problem: in each turn of the medians of the two runs, and of all
-turns the median. A line per kind of contender: how many, the geometric mean, the median and the largest ratio. Peers and
+turns the median. A line per kind of contender says how many, the geometric mean, the median and the largest ratio, a line per
+contender its geometric mean. Peers and
 references are the same code on both sides, so their lines say how far two runs differ on this machine. Wants a machine that
 does nothing else. Ends with 1 where a run fails, or a contender was not verified.
 """
@@ -45,6 +46,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output")
     arguments = parser.parse_args()
+    if arguments.turns < 1:
+        parser.error("--turns: at least one")
     programs = [Path(folder).resolve() / "execution" for folder in (arguments.before, arguments.after)]
     turns, kinds = [], {}
     with tempfile.TemporaryDirectory() as folder:

@@ -134,11 +134,19 @@ class Addends(Case):
         gathers = "gathering everything, then slicing: cost "
         for problem, line in (
             (("x:4,y:2", "sum{x}[8{y}16, 4]", "[16, 4]"), f"adding up, {gathers}128, height 64"),
-            (("x:2,y:2", "sum{x}[8, 8{y}16]", "sum{y}[8, 8{x}16]"), f"{gathers}128, height 128"),
             (("x:2,y:2", "stack{x}[8, 8{y}16]", "stack{x}[4{y}8, 16]"), f"{gathers}128, height 128"),
         ):
             with self.subTest(problem):
                 self.assertIn(f"\n{line}\n", retile("plan", "--explain", "--mesh", *problem).stdout)
+        # Slices bring no device another addend.
+        for ends in (("sum{x}[8, 8{y}16]", "sum{y}[8, 8{x}16]"), ("sum{x}[16]", "sum{y}[16]"), ("stack{x,y}[16]", "stack{y,x}[16]"),
+                     ("max{x,y}[4]", "max{y}[4]")):
+            with self.subTest(ends):
+                said = retile("plan", "--explain", "--mesh", "x:2,y:2", *ends).stdout
+                self.assertIn("memory: ", said)
+                self.assertNotIn("gathering everything", said)
+                peer = json.loads(retile("explain", "--json", "--mesh", "x:2,y:2", *ends).stdout)["peer"]
+                self.assertIsNone(peer["cost"])
         peer = json.loads(retile("explain", "--json", "--mesh", "x:4,y:2", "sum{x}[8{y}16, 4]", "[16, 4]").stdout)["peer"]
         self.assertEqual((peer["does"], peer["cost"]), ("adding up, gathering everything, then slicing", 128))
 

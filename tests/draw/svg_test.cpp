@@ -147,6 +147,12 @@ TEST(Svg, how_many_hold_a_tile_is_said_where_it_is_true_of_all) {
                                       "tile 2: 2 elements"}));
 }
 
+TEST(Svg, boxes_are_counted_where_a_device_holds_several) {
+  EXPECT_EQ(
+      texts(picture(without_steps(parse_problem("x:2", "[1@{x}4]", "[2{x}4]").value())), "note"),
+      (std::vector<std::string>{"tiles up to 2: 2 elements, 4 boxes", "tile 2: 2 elements"}));
+}
+
 TEST(Svg, too_many_devices_are_refused) {
   const Program program = lowered("x:2097152", "[1{x}2097152]", "[1{x}2097152]");
   ASSERT_FALSE(to_svg(program).has_value());

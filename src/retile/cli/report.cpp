@@ -538,9 +538,11 @@ std::string plan_explanation(const Plan& plan, const std::string& traffic) {
 
 Baseline gather_everything(const Plan& plan) {
   const auto& [from, to] = std::tie(plan.problem.from, plan.problem.to);
-  Baseline baseline{.adds = from.addend_count() != to.addend_count(),
-                    .height = asked(plan).from.global_size()};
+  const bool stay = addend_numbers(from).equivalent(addend_numbers(to));
+  Baseline baseline{.adds = !stay, .height = asked(plan).from.global_size()};
   if (plan.uneven || plan.exchange || !plan.legs.empty()) return baseline;
+  // A slice brings no device another addend.
+  if (!stay && to.addend_count() > 1) return baseline;
   baseline.is_known = true;
   std::vector<Size> factors;
   for (const Cuts& cuts : from.cuts()) factors.push_back(cuts.count());

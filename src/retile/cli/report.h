@@ -33,9 +33,10 @@ namespace retile::cli {
 [[nodiscard]] std::vector<std::string> step_labels(const Plan& plan);
 
 /// Cost and height of allgathers that replicate the whole array, after which every device slices
-/// out its tile. Addends are added up before that, as far as they are to be.
+/// out its tile. Addends are added up before that, or stay where they are.
 struct Baseline {
-  bool is_known = false;  ///< not where tiles are not all alike
+  bool is_known =
+      false;  ///< not where tiles are not all alike, nor where devices get other addends
   bool adds = false;
   std::optional<Size> cost = {};  ///< nothing where it is beyond 2^63, or not known
   Size height = 0;

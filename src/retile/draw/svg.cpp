@@ -81,9 +81,9 @@ using Holders = std::map<std::pair<Shape, Shape>, std::vector<Size>>;
 
 struct Held {
   Holders holders;
-  Shape most;            ///< the largest extents of all boxes
-  Size empty = 0;        ///< devices that hold nothing
-  std::size_t each = 0;  ///< the most boxes of a device
+  Shape most;                  ///< the largest extents of all boxes
+  Size empty = 0;              ///< devices that hold nothing
+  std::size_t most_boxes = 0;  ///< of a device
 };
 
 Held held_in(const Layout& layout) {
@@ -91,7 +91,7 @@ Held held_in(const Layout& layout) {
   for (Size device = 0; device < layout.devices(); ++device) {
     const std::vector<TilePart> parts = layout.parts(device);
     out.empty += parts.empty() ? 1 : 0;
-    out.each = std::max(out.each, parts.size());
+    out.most_boxes = std::max(out.most_boxes, parts.size());
     for (const auto& [place, box] : parts) {
       out.holders[{box.at, box.extent}].push_back(device);
       for (std::size_t i = 0; i < layout.rank(); ++i) {
@@ -196,7 +196,7 @@ class Picture {
         counted(layout.tile_size(), "element");
     if (const auto each = on_each(held.holders)) note += fmt::format(", each on {} devices", each);
     if (held.empty > 0) note += fmt::format(", {} of {} empty", held.empty, layout.devices());
-    if (held.each > 1) note += fmt::format(", {} boxes", held.holders.size());
+    if (held.most_boxes > 1) note += fmt::format(", {} boxes", held.holders.size());
     text(x, 34, "note", note);
     blocks(layout, held, x);
   }

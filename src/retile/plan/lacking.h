@@ -16,8 +16,8 @@ inline constexpr Size most_looked_at = Size{1} << 26;
 /// are more than `most_places`, too many to look at each.
 [[nodiscard]] std::optional<Size> most_lacking(const Problem& problem, Size most_places);
 
-/// The most elements that some device receives, whatever the steps are (docs/ledger/statements.md, U3); nothing
-/// where that is not known, as of addends.
+/// So many elements, at least, does some device receive, whatever the steps are (docs/ledger/statements.md, U3);
+/// nothing where that is not known, as of addends.
 [[nodiscard]] std::optional<Size> least_received(const Problem& problem);
 
 /// The most elements that a device holds in an exchange, its old tile and its new one; nothing where they

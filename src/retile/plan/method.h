@@ -28,7 +28,7 @@ struct Renamed {
   }
 };
 
-/// All that differs between moving an array and adding it up on the way.
+/// How an array is moved, and how its addends are, whether they are added up on the way or not.
 struct Methods {
   PlanMethod
       of_types;  ///< where both ends are types of the paper, under names that `renamed` gives

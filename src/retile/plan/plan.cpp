@@ -478,7 +478,6 @@ Result<std::optional<Choice>> choose(const Task& task) {
   return Planner<Key128>(task).run();
 }
 
-/// A problem whose ends are digits of the device number, and who its devices are.
 /// The problem with its devices renamed so that both ends are digits of the device number: by the
 /// positions of one of them, as all that the planner does happens to positions. Nothing where that
 /// does not help the other end.

@@ -487,7 +487,7 @@ class Reader {
             .rule = "Sec. 2.5"});
     }
     const bool has_steps = line().accept("{");
-    // Whether written steps make the right addends says `check`.
+    // Only steps that somebody wrote make addends of an array; `check` says whether they are right.
     const auto check = has_steps ? check_written_addends : check_addends;
     if (auto addends = check(from.layout(), made_.layout()); !addends) {
       fail_with(made_.place, addends.error());

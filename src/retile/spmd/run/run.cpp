@@ -650,7 +650,7 @@ class Running {
       auto whole = without_addends(layout);
       if (!whole) return refuse(whole.error());
       result_layouts_.push_back(*std::move(whole));
-      if (layout.addend_count() == 1) {
+      if (layout == result_layouts_.back()) {
         results_.push_back(std::move(tiles_[one.value]));
         continue;
       }
