@@ -144,6 +144,22 @@ TEST(Judge, addends_are_counted) {
   EXPECT_EQ(twice.mismatch->times, 2U);
 }
 
+TEST(Judge, no_addend_stands_for_another) {
+  const Layout from = layout("sum{x}[4]", "x:2");
+  const Layout to = layout("[4]", "x:2");
+  for (const Size addend : {0, 1}) {
+    const Function one = Chain(2, {4})
+                             .then(AllGather{.groups = {{0, 1}}}, {8})
+                             .then(Slice{{4 * addend}, {4 * addend + 4}, {1}}, {4})
+                             .done();
+    const Verdict out = judge(one, from, to);
+    ASSERT_EQ(out.right, false);
+    EXPECT_EQ(out.mismatch->fault, Fault::addends);
+    EXPECT_EQ(out.mismatch->addend, 1 - addend);
+    EXPECT_EQ(out.mismatch->times, 0U);
+  }
+}
+
 TEST(Judge, addends_of_64_bits_are_counted_without_a_sign) {
   const Layout from = layout("sum{x}[4]", "x:2");
   std::string text = " s0 = u64[4] parameter(0)\n";

@@ -244,11 +244,11 @@ class Comparer {
     const std::vector<Term> terms = sums_.terms(sum);
     const Size parts = sums_.parts(sum);
     const Size addends = from_.addend_count();
+    auto term = terms.begin();  // by ascending atoms: one of an addend, as all are of the element
     for (Size addend = 0; addend < addends; ++addend) {
-      const auto term = std::find_if(terms.begin(), terms.end(), [&](const Term& other) {
-        return other.atom / atoms_ == addend;
-      });
-      const std::uint64_t times = term == terms.end() ? 0 : term->count();
+      const Size above = (addend + 1) * atoms_;
+      const std::uint64_t times = term == terms.end() || term->atom >= above ? 0 : term->count();
+      if (term != terms.end() && term->atom < above) ++term;
       if (times == times_ && parts == parts_) continue;
       Mismatch out = mismatch(Fault::addends, devices.begin()->second, at);
       out.addend = addend;

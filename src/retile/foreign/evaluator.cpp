@@ -171,11 +171,15 @@ class Stepping {
   Block entry(const Shape& global, const Box& box, Size addend) {
     const auto out = fresh(undefined_tag);
     if (count_of(box.extent) == 0) return out;
-    const Size row = box.extent.empty() ? 1 : box.extent.back();
     const Shape to = strides_of(result());
     const Shape in_array = strides_of(global);
     Shape rows = box.extent;  // each from its first element on
-    if (!rows.empty()) rows.back() = 1;
+    Size row = 1;
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      row *= std::exchange(rows[i], 1);
+      // What is whole in the tile and in the array goes on in the next row of both.
+      if (box.extent[i] != global[i] || box.extent[i] != result()[i]) break;
+    }
     const Size first = addend * count_of(global) + offset_of(box.at, in_array);
     for_box(rows, [&](const Shape& at) {
       const Size offset = offset_of(at, to);
@@ -463,10 +467,11 @@ class Stepping {
   void rule(const AllGather& action) {
     in_groups(action.groups, true, [&](const Held& held, std::size_t) {
       auto cells = fresh(anything());
-      Shape start(result().size(), 0);
+      const Lane from = lane_of(operand(0));
+      Lane to = lane_of(result());
       for (const Block* const tile : held) {
-        put(**tile, operand(0), start, *cells);
-        start[action.dim] += operand(0)[action.dim];
+        copy(**tile, from, operand(0), *cells, to);
+        to.offset += operand(0)[action.dim] * to.strides[action.dim];
       }
       return cells;
     });
@@ -477,13 +482,14 @@ class Stepping {
       const Size n = static_cast<Size>(held.size());
       Shape part = operand(0);
       part[action.split] /= n;
-      Shape from(part.size(), 0);
-      from[action.split] = part[action.split] * static_cast<Size>(j);
-      Shape to(part.size(), 0);
+      // The lanes once: a group of many members has many small pieces.
+      Lane from = lane_of(operand(0));
+      from.offset = part[action.split] * static_cast<Size>(j) * from.strides[action.split];
+      Lane to = lane_of(result());
       auto cells = fresh(anything());
       for (const Block* const tile : held) {
-        copy(**tile, lane_at(from, operand(0)), part, *cells, lane_at(to, result()));
-        to[action.concat] += part[action.concat];
+        copy(**tile, from, part, *cells, to);
+        to.offset += part[action.concat] * to.strides[action.concat];
       }
       return cells;
     });
