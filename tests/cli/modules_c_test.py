@@ -171,16 +171,19 @@ class Denoted:
         sizes = dict(re.findall(r"(\w+):(\d+)", re.search(r"^mesh (.*)$", module, re.M)[1]))
         count = math.prod(int(sizes[axis]) for axis in axes[2].split(",")) if axes else 1
         joined = {"sum": sum, "max": max, "min": min}[axes[1] if axes else "sum"]
+        below = re.search(r" below (\d+)$", layout)
 
         def element(at):
             position = 0
             for extent, index in zip(shape, at):
                 position = position * extent + index
-            return joined([self.drawn(number, addend, position) for addend in range(count)])
+            return joined([self.drawn(number, addend, position, below and int(below[1])) for addend in range(count)])
         return self.table(shape, element)
 
-    def drawn(self, number, addend, position):
+    def drawn(self, number, addend, position, below):
         stream = mixed(self.seed ^ mixed((number << 32) ^ addend))
+        if below:
+            return mixed(stream ^ position) % below
         least = 512 if self.drawing % 2 else -1024
         return (mixed(stream ^ position) % (1025 - least) + least) / (1 << (10, 14, 18)[self.drawing // 2])
 
@@ -240,6 +243,11 @@ class Denoted:
             join = sum if name == "reduce_sum" else max
             return self.table(shape[:number] + shape[number + 1:],
                               lambda at: join([first(at[:number] + (k,) + at[number:]) for k in range(shape[number])]))
+        if name == "take":  # along dimension `number`, at the indices of the second array
+            indices, taken = operands[1]
+            behind = number + len(indices)
+            return self.table(shape[:number] + indices + shape[number + 1:],
+                              lambda at: first((*at[:number], taken(at[number:behind]), *at[behind:])))
         if name == "transpose":
             order = [int(k) for k in re.findall(r"\d+", numbers[0])]
             return self.table(tuple(shape[k] for k in order), lambda at: first(tuple(at[order.index(d)] for d in range(len(order)))))
