@@ -32,6 +32,18 @@ std::string refusal(const Program& of, emit::Form form) {
   return out ? "written" : out.error().message;
 }
 
+TEST(Emit, shardy_says_which_devices) {
+  Program one = program("x:4", "[1{x}4]", "[4]");
+  one.numbers = DeviceNumbers({3, 0, 2, 1});
+  const std::string in_order = support::value(emit::emit(one, emit::Form::sdy));
+  EXPECT_THAT(in_order, HasSubstr(R"(sdy.mesh @mesh = <["x"=4], device_ids=[3, 0, 2, 1]>)"));
+  EXPECT_THAT(in_order, Not(HasSubstr("//")));
+  one.numbers = DeviceNumbers({4, 5, 6, 7});
+  const std::string of_a_group = support::value(emit::emit(one, emit::Form::sdy));
+  EXPECT_THAT(of_a_group, HasSubstr("// devices 4..7, counted as they are listed\nmodule"));
+  EXPECT_THAT(of_a_group, Not(HasSubstr("device_ids")));
+}
+
 TEST(Emit, shardy_says_a_sharding_for_every_value) {
   EXPECT_EQ(text("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]", emit::Form::sdy),
             R"(module @retile {

@@ -18,7 +18,7 @@ namespace {
 /// Shardings over one mesh, in which all layouts of a Program can be said.
 class Shardings {
  public:
-  Shardings(const Program& program, const std::vector<Traced>& steps) {
+  Shardings(const Program& program, const std::vector<Traced>& steps) : numbers_(program.numbers) {
     if (program.mesh && !program.mesh->axes().empty()) {
       mesh_ = *program.mesh;
       bool sayable = says(program.from);
@@ -28,8 +28,16 @@ class Shardings {
     mesh_ = Mesh::make({{"d", program.devices}}).value();
   }
 
+  /// With the numbers of the devices, where these are those of all.
   [[nodiscard]] std::string mesh() const {
-    return mesh_text(PlacedMesh{.mesh = mesh_}, ShardingForm::sdy).value();
+    PlacedMesh out{.mesh = mesh_};
+    if (are_in_order()) out.order = DeviceTable::list(numbers_.list());
+    return mesh_text(out, ShardingForm::sdy).value();
+  }
+  /// A comment on other numbers of devices, which a mesh does not take.
+  [[nodiscard]] std::string note() const {
+    if (!numbers_.are_listed() || are_in_order()) return "";
+    return fmt::format("// devices {}, counted as they are listed\n", numbers_.text());
   }
 
   /// `"x", "y":(1)2`
@@ -80,7 +88,15 @@ class Shardings {
     }
   }
 
+  /// Whether the numbers are 0, 1, .. in some order.
+  [[nodiscard]] bool are_in_order() const {
+    std::vector<Size> sorted = numbers_.list();
+    std::sort(sorted.begin(), sorted.end());
+    return numbers_.are_listed() && sorted == from_zero(static_cast<Size>(sorted.size()));
+  }
+
   Mesh mesh_;
+  const DeviceNumbers& numbers_;
 };
 
 /// `[{}, {"x"}]`: the axes at one dimension of `rank`.
@@ -143,7 +159,7 @@ std::string shardy(const Program& program, std::string_view element) {
   const auto end = [&](const Layout& layout) {
     return fmt::format("{} {{sdy.sharding = #sdy.sharding<{}>}}", type, shardings.body(layout));
   };
-  std::string out = fmt::format("module @retile {{\n  {}\n", shardings.mesh());
+  std::string out = fmt::format("{}module @retile {{\n  {}\n", shardings.note(), shardings.mesh());
   out +=
       fmt::format("  func.func @main(%arg0: {}) -> ({}) {{\n", end(program.from), end(program.to));
   std::string value = "%arg0";

@@ -21,7 +21,7 @@ using partir::rewrite;
 #ifdef RETILE_SLOW_TESTS
 constexpr int rounds = 50'000;
 #else
-constexpr int rounds = support::instrumented ? support::samples(7'200) : 3'600;
+constexpr int rounds = support::instrumented ? support::samples(7'200) : 1'200;
 #endif
 
 using Number = std::int64_t;
