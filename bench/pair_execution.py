@@ -5,9 +5,8 @@
 
 A ratio is time after / time before of one contender on one problem: in each turn of the medians of the two runs, and of all
 turns the median. A line per kind of contender says how many, the geometric mean, the median and the largest ratio, a line per
-contender its geometric mean. Peers and
-references are the same code on both sides, so their lines say how far two runs differ on this machine. Wants a machine that
-does nothing else. Ends with 1 where a run fails, or a contender was not verified.
+contender its geometric mean. Peers and references are the same code on both sides, so their lines say how far two runs differ on
+this machine. Wants a machine that does nothing else. Ends with 1 where a run fails, or a contender was not verified.
 """
 
 import argparse

@@ -289,8 +289,7 @@ struct Explanation {
 Peer gathering(const Question& question, const Plan& plan) {
   const Baseline baseline = gather_everything(plan);
   return {.text = question.replicates ? "XLA gathers everything, then slices"
-                  : baseline.adds     ? "adding up, gathering everything, then slicing"
-                                      : "gathering everything, then slicing",
+                                      : std::string(words_of(baseline)),
           .cost = baseline.cost,
           .height = baseline.height};
 }

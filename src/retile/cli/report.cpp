@@ -529,15 +529,20 @@ std::string plan_explanation(const Plan& plan, const std::string& traffic) {
       plan.resident);
   const Baseline baseline = gather_everything(plan);
   if (!baseline.is_known) return text;
-  text += fmt::format("{}gathering everything, then slicing: cost {}{}, height {}\n",
-                      baseline.adds ? "adding up, " : "",
+  text += fmt::format("{}: cost {}{}, height {}\n", words_of(baseline),
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,
                       baseline.height);
   return text;
 }
 
+std::string_view words_of(const Baseline& baseline) {
+  return baseline.adds ? "adding up, gathering everything, then slicing"
+                       : "gathering everything, then slicing";
+}
+
 Baseline gather_everything(const Plan& plan) {
-  const auto& [from, to] = std::tie(plan.problem.from, plan.problem.to);
+  const Layout& from = plan.problem.from;
+  const Layout& to = plan.problem.to;
   const bool stay = addend_numbers(from).equivalent(addend_numbers(to));
   Baseline baseline{.adds = !stay, .height = asked(plan).from.global_size()};
   if (plan.uneven || plan.exchange || !plan.legs.empty()) return baseline;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "retile/core/size.h"
@@ -35,12 +36,14 @@ namespace retile::cli {
 /// Cost and height of allgathers that replicate the whole array, after which every device slices
 /// out its tile. Addends are added up before that, or stay where they are.
 struct Baseline {
-  bool is_known =
-      false;  ///< not where tiles are not all alike, nor where devices get other addends
+  /// Not where tiles are not all alike, nor where devices get other addends.
+  bool is_known = false;
   bool adds = false;
   std::optional<Size> cost = {};  ///< nothing where it is beyond 2^63, or not known
   Size height = 0;
 };
 [[nodiscard]] Baseline gather_everything(const Plan& plan);
+/// What is done, in words.
+[[nodiscard]] std::string_view words_of(const Baseline& baseline);
 
 }  // namespace retile::cli

@@ -36,8 +36,7 @@ class Shardings {
   }
   /// A comment on other numbers of devices, which a mesh does not take.
   [[nodiscard]] std::string note() const {
-    if (!numbers_.are_listed() || are_in_order()) return "";
-    return fmt::format("// devices {}, counted as they are listed\n", numbers_.text());
+    return are_in_order() ? "" : devices_text(numbers_, "// ");
   }
 
   /// `"x", "y":(1)2`

@@ -194,13 +194,15 @@ std::vector<Shape> even_tiles(const Program& program, std::string_view form,
   return out;
 }
 
+std::string devices_text(const DeviceNumbers& numbers, std::string_view mark) {
+  if (!numbers.are_listed()) return "";
+  return fmt::format("{}devices {}, counted as they are listed\n", mark, numbers.text());
+}
+
 std::string ends_text(const Program& program, std::string_view mark) {
   const Mesh* mesh = program.mesh ? &*program.mesh : nullptr;
   const Mesh* mesh_to = program.mesh_to ? &*program.mesh_to : mesh;
-  std::string out;
-  if (program.numbers.are_listed()) {
-    out += fmt::format("{}devices {}, counted as they are listed\n", mark, program.numbers.text());
-  }
+  std::string out = devices_text(program.numbers, mark);
   if (mesh != nullptr) out += fmt::format("{}mesh {}\n", mark, to_text(*mesh));
   if (program.mesh_to) out += fmt::format("{}mesh at the end {}\n", mark, to_text(*mesh_to));
   const auto add = [&](std::string_view word, const Layout& end, const Layout& of_array,

@@ -59,7 +59,10 @@ struct Traced {
 inline constexpr Size most_listed_devices = Size{1} << 16;
 void check_listable(const Program& program, std::string_view form);
 
-/// The ends in the notation of Programs, each line behind a comment mark.
+/// What the devices are called, as a line behind a comment mark; nothing where they have the numbers that they are
+/// counted by.
+[[nodiscard]] std::string devices_text(const DeviceNumbers& numbers, std::string_view mark);
+/// The devices, and the ends in the notation of Programs, each line behind a comment mark.
 [[nodiscard]] std::string ends_text(const Program& program, std::string_view mark);
 
 /// `tensor<16x8xf32>`

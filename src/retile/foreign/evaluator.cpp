@@ -464,16 +464,20 @@ class Stepping {
       }
     }
   }
+  /// A part of each tile, at one place of all, one after the other along a dimension. Lanes are made once: many
+  /// members have many small parts.
+  Block joined(const Held& held, const Lane& from, const Shape& part, std::size_t dim) {
+    auto cells = fresh(anything());
+    Lane to = lane_of(result());
+    for (const Block* const tile : held) {
+      copy(**tile, from, part, *cells, to);
+      to.offset += part[dim] * to.strides[dim];
+    }
+    return cells;
+  }
   void rule(const AllGather& action) {
     in_groups(action.groups, true, [&](const Held& held, std::size_t) {
-      auto cells = fresh(anything());
-      const Lane from = lane_of(operand(0));
-      Lane to = lane_of(result());
-      for (const Block* const tile : held) {
-        copy(**tile, from, operand(0), *cells, to);
-        to.offset += operand(0)[action.dim] * to.strides[action.dim];
-      }
-      return cells;
+      return joined(held, lane_of(operand(0)), operand(0), action.dim);
     });
   }
   void rule(const AllToAll& action) {
@@ -482,16 +486,9 @@ class Stepping {
       const Size n = static_cast<Size>(held.size());
       Shape part = operand(0);
       part[action.split] /= n;
-      // The lanes once: a group of many members has many small pieces.
       Lane from = lane_of(operand(0));
       from.offset = part[action.split] * static_cast<Size>(j) * from.strides[action.split];
-      Lane to = lane_of(result());
-      auto cells = fresh(anything());
-      for (const Block* const tile : held) {
-        copy(**tile, from, part, *cells, to);
-        to.offset += part[action.concat] * to.strides[action.concat];
-      }
-      return cells;
+      return joined(held, from, part, action.concat);
     });
   }
   /// Result j of member i is operand i of member j.

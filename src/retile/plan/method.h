@@ -30,16 +30,16 @@ struct Renamed {
 
 /// How an array is moved, and how its addends are, whether they are added up on the way or not.
 struct Methods {
-  PlanMethod
-      of_types;  ///< where both ends are types of the paper, under names that `renamed` gives
+  /// Where both ends are types of the paper, under names that `renamed` gives.
+  PlanMethod of_types;
   PlanMethod other;
   /// Names under which both ends are digits of the device number; nothing where there are none.
   std::optional<Renamed> (*renamed)(const Problem& problem);
   /// Of a plan that certify() takes.
   Result<Certificate> (*certify)(const Plan& plan, const CertificateOptions& options);
   std::optional<Scope> certified;  ///< the steps whose plans have certificates; nothing: all
-  /// As least_received().
-  std::optional<Size> (*received)(const Problem& problem);
+  /// Whether devices receive what they lack of their new tiles, at least (docs/ledger/statements.md, U3).
+  bool receive_what_they_lack;
 };
 [[nodiscard]] const Methods& methods_of(const Problem& problem);
 

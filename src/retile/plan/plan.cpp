@@ -854,13 +854,6 @@ Result<Size> smallest_feasible_types(const Problem& problem, const PlanOptions& 
 /// Addends are digits of the numbers that the devices have.
 std::optional<Renamed> not_renamed(const Problem& /*problem*/) { return Renamed{}; }
 
-/// Every element that a device lacks (docs/ledger/statements.md, U3).
-std::optional<Size> received_of_array(const Problem& problem) {
-  return most_lacking(problem, most_looked_at);
-}
-/// Not known of addends.
-std::optional<Size> received_of_addends(const Problem& /*problem*/) { return std::nullopt; }
-
 }  // namespace
 
 constinit const PlanMethod method_of_types{plan_types, smallest_feasible_types};
@@ -876,7 +869,7 @@ const Methods& methods_of(const Problem& problem) {
       .renamed = in_digits,
       .certify = certify_types,
       .certified = std::nullopt,
-      .received = received_of_array,
+      .receive_what_they_lack = true,
   };
   static const Methods addends{
       .of_types = adding_in_steps,
@@ -884,13 +877,14 @@ const Methods& methods_of(const Problem& problem) {
       .renamed = not_renamed,
       .certify = certify_adding,
       .certified = Scope::one_dim,
-      .received = received_of_addends,
+      .receive_what_they_lack = false,
   };
   return addition_of(problem.from, problem.to) ? addends : array;
 }
 
 std::optional<Size> least_received(const Problem& problem) {
-  return methods_of(problem).received(problem);
+  if (!methods_of(problem).receive_what_they_lack) return std::nullopt;
+  return most_lacking(problem, most_looked_at);
 }
 
 namespace {
